@@ -1,0 +1,1 @@
+"""What every folder stands on: errors, references, specs, registries, seeds."""

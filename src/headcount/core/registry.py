@@ -1,0 +1,183 @@
+"""Registries: stable short names → parts, with formula and reference, open to third parties.
+
+A part is a class. Its options are the parameters of its constructor or, where the class has a classmethod
+`init(shape, key, *, …)` that makes weights, the keyword-only parameters of that method: the signature is the
+schema, so a default stands in one place. Options may be other parts, given as objects or as text.
+
+Third parties add an entry by an entry point in the group `headcount.<noun>` that names the decorated class.
+"""
+
+import dataclasses
+import functools
+import importlib.metadata
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+
+import pydantic
+
+from headcount.core.errors import InputError, require, unknown
+from headcount.core.files import SPEC_ENDINGS, read_mapping
+from headcount.core.refs import Ref
+from headcount.core.spec import Spec, faults
+from headcount.core.text import split_outside, split_part
+
+T = TypeVar("T")
+
+
+class PartSpec(Spec):
+    """A part by name with validated options, before it is built: what run specs store."""
+
+    kind: str
+    options: dict[str, Any] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry(Generic[T]):
+    """One registered part: its name, the class, and what `headcount list` says of it."""
+
+    name: str
+    part: type[T]
+    formula: str
+    ref: Ref
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.part) or "").split("\n")[0]
+
+    @functools.cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The options, in order."""
+        if hasattr(self.part, "init"):
+            every = inspect.signature(self.part.init).parameters.values()
+            return [p for p in every if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        return [p for p in inspect.signature(self.part).parameters.values() if p.name != "self"]
+
+    @functools.cached_property
+    def schema(self) -> type[pydantic.BaseModel]:
+        """A strict pydantic model of the options."""
+        hints = typing.get_type_hints(self.part.init if hasattr(self.part, "init") else self.part.__init__, include_extras=True)
+        fields: dict[str, Any] = {}
+        for p in self.parameters:
+            default = ... if p.default is inspect.Parameter.empty else p.default
+            fields[p.name] = (_readable(hints.get(p.name, Any)), default)
+        return pydantic.create_model(self.name, __base__=Spec, **fields)
+
+    def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Validated options, defaults filled in, nested parts built."""
+        try:
+            made = self.schema.model_validate(dict(values))
+        except pydantic.ValidationError as error:
+            raise faults(error, self.name, [p.name for p in self.parameters]) from None
+        return {name: getattr(made, name) for name in type(made).model_fields}
+
+    def from_text(self, positional: list[str], named: dict[str, str]) -> dict[str, Any]:
+        """Options of the text form: values without a key fill the options in order."""
+        names = [p.name for p in self.parameters]
+        require(len(positional) <= len(names), f"{self.name} with {len(positional)} values", f"at most {len(names)} ({', '.join(names)})", "drop the rest")
+        values = dict(zip(names, positional, strict=False))
+        for name in named:
+            require(name not in values, f"{self.name}: {name!r} given twice", "each option once", "remove one")
+        return {**values, **named}
+
+
+class Registry(Generic[T]):
+    """The parts of one sort: `noun` is the word used in messages, `base` their abstract class."""
+
+    by_base: typing.ClassVar[dict[type, "Registry[Any]"]] = {}
+
+    def __init__(self, noun: str, base: type[T], from_path: Callable[[Path], T] | None = None):
+        self.noun, self.base, self.from_path = noun, base, from_path
+        self._entries: dict[str, Entry[T]] = {}
+        self._plugins_loaded = False
+        Registry.by_base[base] = self
+
+    def register(self, name: str, *, formula: str, ref: Ref) -> Callable[[type[T]], type[T]]:
+        """Class decorator. `formula` is plain text; `ref` the theorem or paper."""
+
+        def add(part: type[T]) -> type[T]:
+            require(issubclass(part, self.base), f"{self.noun} {name!r} is {part.__name__}", f"a subclass of {self.base.__name__}", "derive it")
+            require(name not in self._entries, f"{self.noun} {name!r} registered twice", "one entry a name", "choose another name")
+            part.kind = name  # type: ignore[attr-defined]
+            self._entries[name] = Entry(name, part, formula, ref)
+            return part
+
+        return add
+
+    def names(self) -> list[str]:
+        self._load_plugins()
+        return sorted(self._entries)
+
+    def entries(self) -> list[Entry[T]]:
+        return [self._entries[name] for name in self.names()]
+
+    def __getitem__(self, name: str) -> Entry[T]:
+        if name not in self._entries:
+            self._load_plugins()
+        if name not in self._entries:
+            raise unknown(self.noun, name, self._entries)
+        return self._entries[name]
+
+    def read(self, value: "str | Mapping[str, Any] | PartSpec") -> tuple[Entry[T], dict[str, Any]]:
+        """Entry and validated options of text, of a mapping with `kind`, of a spec file or of a `PartSpec`."""
+        if isinstance(value, PartSpec):
+            return self[value.kind], self[value.kind].options(value.options)
+        if isinstance(value, str) and value.endswith(SPEC_ENDINGS):
+            value = read_mapping(Path(value))
+        if isinstance(value, str):
+            name, positional, named = split_part(value)
+            return self[name], self[name].options(self[name].from_text(positional, named))
+        require(isinstance(value, Mapping), f"{self.noun} {value!r}", "text, a mapping, or a part", f"for example {self.noun}={next(iter(self._entries), 'name')!r}")
+        values = dict(value)
+        require("kind" in values, f"{self.noun} without 'kind'", "a mapping with its kind", f"add kind: one of {', '.join(self._entries)}")
+        entry = self[str(values.pop("kind"))]
+        return entry, entry.options(values)
+
+    def spec(self, value: "str | Mapping[str, Any] | PartSpec") -> PartSpec:
+        """The part as a validated `PartSpec` (defaults filled in), without building it."""
+        entry, options = self.read(value)
+        return PartSpec(kind=entry.name, options=options)
+
+    def build(self, value: "T | str | Mapping[str, Any] | PartSpec", *context: Any) -> T:
+        """The part itself. `context` is what `init` takes before its options (shape and key)."""
+        if isinstance(value, self.base):
+            return value
+        if isinstance(value, str) and self.from_path and Path(value).suffix in (".npy", ".csv"):
+            return self.from_path(Path(value))
+        entry, options = self.read(value)  # type: ignore[arg-type]
+        make = getattr(entry.part, "init", entry.part)
+        return make(*context, **options)
+
+    def _load_plugins(self) -> None:
+        if self._plugins_loaded:
+            return
+        self._plugins_loaded = True
+        for point in importlib.metadata.entry_points(group=f"headcount.{self.noun}"):
+            try:
+                point.load()  # importing the class runs its decorator
+            except Exception as error:
+                raise InputError(f"the plug-in {point.name!r} ({point.value}) fails to load: {error}", "an importable class", "mend or uninstall it") from error
+
+
+def _readable(hint: Any) -> Any:
+    """The same type, also readable from text: parts by name, tuples joined by '+'."""
+    registry = Registry.by_base.get(hint) if isinstance(hint, type) else None
+    if registry is not None:
+        return Annotated[Any, pydantic.BeforeValidator(registry.build)]
+    if get_origin(hint) is tuple and get_args(hint)[-1] is Ellipsis:
+        inner = _readable(get_args(hint)[0])
+        return Annotated[tuple[inner, ...], pydantic.BeforeValidator(_listed)]
+    if get_origin(hint) in (typing.Union, types.UnionType):
+        return typing.Union[tuple(_readable(member) for member in get_args(hint))]  # noqa: UP007 — built at run time
+    return hint
+
+
+def _listed(value: Any) -> Any:
+    """'3+17' → ['3', '17']; a single value → [value]."""
+    if isinstance(value, str):
+        return split_outside(value, "+")
+    return list(value) if isinstance(value, (list, tuple)) else [value]
