@@ -24,7 +24,7 @@ PAPER_51 = Ref("wang-e-2024", "Section 5, eq. (13)")
 class AbstractKernel(abc.ABC):
     """A real function of the lag s = 0, 1, 2, …
 
-    `math` is a namespace with exp, cos, sin, power (numpy) — the formula does not care which.
+    `m` is a namespace with exp, cos, power (and `convert` where it is not numpy); the formula does not care which.
     """
 
     kind: ClassVar[str]
@@ -57,10 +57,10 @@ class AbstractKernel(abc.ABC):
         return values
 
     def at(self, lag: int, m: Any) -> Any:
-        """rho(lag) in the arithmetic `m`, with the convention rho(0)=0 where the formula is singular."""
+        """rho(lag) in the arithmetic `m` (which converts the lag first, so that no product is rounded in float64)."""
         if self.singular_at_zero and lag == 0:
-            return 0
-        return self.formula(lag, m)
+            return m.convert(0)
+        return self.formula(m.convert(lag), m)
 
     @property
     def summable(self) -> bool:
@@ -81,7 +81,7 @@ class Lag(AbstractKernel):
         require(self.T >= 0, f"lag {self.T}", "a lag of at least 0", "lags count back from the read position")
 
     def formula(self, s, m):
-        return np.asarray(s == self.T, dtype=np.float64) if m is np else (1 if s == self.T else 0)
+        return np.asarray(s == self.T, dtype=np.float64) if m is np else m.convert(1 if s == self.T else 0)
 
     def tail(self, start):
         return 1.0 if start <= self.T else 0.0
@@ -211,8 +211,8 @@ class Window(AbstractKernel):
             inside = 1.0 if self.kernel is None else self.kernel.formula(s, m)
             return np.where(np.asarray(s) < self.length, inside, 0.0)
         if s >= self.length:
-            return 0
-        return 1 if self.kernel is None else self.kernel.formula(s, m)
+            return m.convert(0)
+        return m.convert(1) if self.kernel is None else self.kernel.formula(s, m)
 
     def tail(self, start):
         if start >= self.length:
@@ -244,7 +244,7 @@ class ArrayKernel(AbstractKernel):
             table = np.asarray(self.numbers)
             s = np.asarray(s, dtype=np.int64)
             return np.where(s < len(table), table[np.minimum(s, len(table) - 1)], 0.0)
-        return self.numbers[s] if s < len(self.numbers) else 0
+        return m.convert(self.numbers[int(float(s))] if s < len(self.numbers) else 0)
 
     def tail(self, start):
         return math.fsum(abs(x) for x in self.numbers[start:]) * (1 + 1e-12)

@@ -1,0 +1,1 @@
+"""What heads can do for a kernel: fits, errors in ball arithmetic, certificates, the paper's bounds."""

@@ -1,0 +1,47 @@
+"""Ball arithmetic as a namespace that kernel formulas accept: exp, cos, power on `flint.arb`.
+
+A ball is a midpoint with a radius that is guaranteed to hold the true value, so a number printed from here
+is a proof and not an estimate. Floats enter exactly (they are dyadic rationals).
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import flint
+from flint import arb
+
+from headcount.memory.kernels import AbstractKernel
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Work with `bits` of precision inside the block."""
+    before = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
+
+
+class Balls:
+    """The namespace handed to `AbstractKernel.at`."""
+
+    convert = arb
+
+    @staticmethod
+    def exp(x: arb) -> arb:
+        return x.exp()
+
+    @staticmethod
+    def cos(x: arb) -> arb:
+        return x.cos()
+
+    @staticmethod
+    def power(x: arb, y: float) -> arb:
+        return x ** arb(y)
+
+
+def kernel_values(kernel: AbstractKernel, length: int) -> list[arb]:
+    """rho(0..length-1) as balls at the current precision."""
+    return [kernel.at(s, Balls) for s in range(length)]
