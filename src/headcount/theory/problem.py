@@ -1,0 +1,104 @@
+"""The question every file of this folder answers part of, and the answer's shape.
+
+Question (`Problem`): how close can  sum_h a_h phi(s; b_h)  come to kernel(s), in which norm, over which lags?
+Answer (`HeadSum`): rates b_h and coefficients a_h. Errors are never stored with it: `errors.measure` recomputes
+them from these numbers in ball arithmetic, whoever produced them.
+
+Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer than S).
+Without one every lag counts, and so does the tail of the heads. A kernel of finite support is zero beyond it, so
+for it the heads' tail always counts.
+"""
+
+import dataclasses
+import enum
+import math
+
+import numpy as np
+from flint import fmpq
+
+from headcount.core.errors import require
+from headcount.memory.kernels import AbstractKernel
+from headcount.theory.families import AbstractFamily
+
+DEFAULT_WINDOW = 1024
+
+
+class Norm(enum.StrEnum):
+    """Norm over lags in which the error is measured."""
+
+    L1 = "l1"
+    L2 = "l2"
+    SUP = "sup"
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """A kernel, the curves to add up, and the norm. `budget` bounds sum_h |a_h|."""
+
+    kernel: AbstractKernel
+    family: AbstractFamily
+    norm: Norm = Norm.L1
+    window: int | None = None
+    budget: float = math.inf
+
+    def __post_init__(self):
+        support, window = self.kernel.support, self.window
+        require(window is None or window >= 1, f"window {window}", "at least 1 lag", "pass a longer --window")
+        short = window is not None and support is not None and window < support
+        require(not short, f"window {window} ends before the kernel does (lag {(support or 1) - 1})", f"at least {support}", "pass a longer --window")
+        require(self.budget > 0, f"budget {self.budget}", "a positive number", "pass --budget 1000, or leave it out for none")
+
+    @property
+    def lags(self) -> np.ndarray:
+        """The lags that are fitted, float64: from the family's first visible lag on.  [S]"""
+        return np.arange(self.family.first_lag, self.length, dtype=np.float64)
+
+    @property
+    def length(self) -> int:
+        """Number of lags 0..length-1 handled one by one."""
+        if self.window is not None:
+            return self.window
+        return max(DEFAULT_WINDOW, 2 * (self.kernel.support or 0))
+
+    @property
+    def tail_counts(self) -> bool:
+        """Do lags >= length count? (They do not exist under an explicit window unless the kernel is zero there.)"""
+        return self.kernel.support is not None or (self.window is None and self.kernel.summable)
+
+    @property
+    def target(self) -> np.ndarray:
+        """The kernel on `lags`, float64.  [S]"""
+        return self.kernel.values(self.length)[self.family.first_lag :]
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadSum:
+    """sum_h a_h phi(s; b_h). Coefficients are exact rationals: cancelling ones outgrow a double.
+
+    A rate may be `inf`: the limit curve, 1 at the family's first lag and 0 after it.
+    """
+
+    family: AbstractFamily
+    rates: tuple[float, ...]
+    coefficients: tuple[fmpq, ...]
+
+    def __post_init__(self):
+        require(len(self.rates) == len(self.coefficients), f"{len(self.rates)} rates, {len(self.coefficients)} coefficients", "one of each a head", "pair them")
+        bad = [b for b in self.rates if math.isnan(b) or b < 0]
+        require(not bad, f"rate {bad[:1]}", "a rate of at least 0 (a head cannot grow with the lag)", "use decaying heads")
+
+    @classmethod
+    def of(cls, family: AbstractFamily, rates: np.ndarray, coefficients: np.ndarray) -> "HeadSum":
+        """From float64 arrays (exactly: a double is a dyadic rational), sorted by rate."""
+        order = np.argsort(rates, kind="stable")
+        exact = tuple(fmpq(*float(coefficients[i]).as_integer_ratio()) for i in order)
+        return cls(family, tuple(float(rates[i]) for i in order), exact)
+
+    @property
+    def heads(self) -> int:
+        return len(self.rates)
+
+    @property
+    def coefficient_sum(self) -> float:
+        """sum_h |a_h|."""
+        return float(sum((abs(a) for a in self.coefficients), fmpq(0)))
