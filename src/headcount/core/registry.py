@@ -22,7 +22,7 @@ import pydantic
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.files import SPEC_ENDINGS, read_mapping
 from headcount.core.refs import Ref
-from headcount.core.spec import Spec, faults
+from headcount.core.spec import Options, Spec, faults
 from headcount.core.text import split_outside, split_part
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Entry(Generic[T]):
         for p in self.parameters:
             default = ... if p.default is inspect.Parameter.empty else p.default
             fields[p.name] = (_readable(hints.get(p.name, Any)), default)
-        return pydantic.create_model(self.name, __base__=Spec, **fields)
+        return pydantic.create_model(self.name, __base__=Options, **fields)
 
     def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Validated options, defaults filled in, nested parts built."""

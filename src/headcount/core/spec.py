@@ -12,13 +12,17 @@ import pydantic
 from headcount.core.errors import InputError, nearest
 
 
-class Spec(pydantic.BaseModel):
+class Options(pydantic.BaseModel):
+    """Strict and frozen, with no name of its own that an option could shadow."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Spec(Options):
     """A frozen record of plain values. An unknown key is an error that names the nearest valid one."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=False, arbitrary_types_allowed=True)
-
     @classmethod
-    def read(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on one line."""
         try:
             return cls.model_validate(dict(values))

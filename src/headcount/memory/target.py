@@ -1,0 +1,125 @@
+"""The interface of every target: sample, evaluate, profile, and an independent slow reference.
+
+A target is a frozen value (hashable, so it can be a static argument under jit) that maps a sequence to outputs
+that depend on the past. `evaluate` is the fast one (jax, jit, any float type); `reference` is written separately in
+plain NumPy float64 loops, from the definition, and a contract test compares the two over the whole registry.
+"""
+
+import abc
+import dataclasses
+import enum
+from typing import ClassVar, NamedTuple
+
+import jax
+import numpy as np
+
+from headcount.core.errors import require
+from headcount.core.registry import Registry
+from headcount.memory.kernels import AbstractKernel
+from headcount.memory.read import AbstractRead
+
+
+class Batch(NamedTuple):
+    """What a model is shown and what it should answer. `mask` marks the reads that count."""
+
+    x: jax.Array  # [B, N, d] real, or [B, N] integer tokens
+    y: jax.Array  # [B, R, o] real, or [B, R] integer labels
+    mask: jax.Array  # [B, R] bool
+
+
+class Family(enum.StrEnum):
+    """The paper's three classes of memory (theory: H^Fix, H^Adap, H^Ess)."""
+
+    FIXED = "fixed"
+    ADAPTIVE = "adaptive"
+    ESSENTIAL = "essential"
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryProfile:
+    """What a bound, a construction or a plan needs to know of a target.
+
+    `lags` are those that can matter (fixed: all of them; adaptive: the union over inputs); `None` for an
+    unbounded memory. `nesting` is K of H^Adap(K, M). `lipschitz` and `barron` are upper bounds for the readout,
+    `None` where unknown.
+    """
+
+    family: Family
+    memories: int  # M
+    nesting: int = 0  # K
+    lags: tuple[int, ...] | None = None
+    kernels: tuple[AbstractKernel, ...] = ()
+    lipschitz: float | None = None
+    barron: float | None = None
+    note: str = ""
+
+    @property
+    def retrievals(self) -> int:
+        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4; errata 7)."""
+        return self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1
+
+    @property
+    def longest_lag(self) -> int | None:
+        return max(self.lags, default=0) if self.lags is not None else None
+
+
+class AbstractTarget(abc.ABC):
+    """A map from sequences to outputs. Subclasses are frozen dataclasses whose fields are their options."""
+
+    kind: ClassVar[str]
+    read: AbstractRead  # default read position(s)
+
+    @property
+    @abc.abstractmethod
+    def dim(self) -> int:
+        """Size d of a real token; 0 where tokens are integers."""
+
+    @property
+    def vocabulary(self) -> int | None:
+        """Number of different tokens where they are integers, else None."""
+        return None
+
+    @property
+    @abc.abstractmethod
+    def outputs(self) -> int:
+        """Size o of a real output, or the number of labels."""
+
+    @property
+    def labels(self) -> bool:
+        """True where the output is one of `outputs` labels (cross-entropy), False where it is real (squared loss)."""
+        return False
+
+    @property
+    def shortest(self) -> int:
+        """The shortest sequence on which every memory fits; `sample` refuses shorter ones."""
+        return 1
+
+    @abc.abstractmethod
+    def sample(self, key: jax.Array, batch: int, length: int) -> Batch:
+        """Fresh sequences with their answers at `self.read`; works inside jit (batch and length static)."""
+
+    @abc.abstractmethod
+    def evaluate(self, x: jax.Array, read: AbstractRead | None = None) -> jax.Array:
+        """The answers for given sequences, [B, R, o] or [B, R]; lags before the first token read zeros."""
+
+    @abc.abstractmethod
+    def reference(self, x: np.ndarray, read: AbstractRead | None = None) -> np.ndarray:
+        """The same from the definition: slow, float64, sharing no code with `evaluate`."""
+
+    @abc.abstractmethod
+    def memory_profile(self) -> MemoryProfile:
+        """The structure of the memory."""
+
+    def held_out(self) -> "AbstractTarget":
+        """The target whose samples serve as test data. Fresh random sequences need no other; a corpus does."""
+        return self
+
+    def check_length(self, length: int) -> None:
+        """Refuse sequences that are too short for the memory."""
+        require(
+            length >= self.shortest, f"{self.kind} with sequences of {length} tokens", f"at least {self.shortest} (every lag must fit)",
+            "use longer sequences or shorter lags",
+        )
+
+
+targets: Registry[AbstractTarget] = Registry("memory", AbstractTarget)
