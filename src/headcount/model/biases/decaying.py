@@ -1,0 +1,229 @@
+"""Biases that only decay: lin, log, log1p, KERPLE's two, ALiBi. One head draws one decaying curve.
+
+Rates are stored as plain numbers and used through their absolute value: p >= 0 as in the paper, without the dead
+gradient of a clamp at zero. Each is made from `low`, `high` and `spacing`, because which rates training starts from
+decides what it finds (theory 2.2, last lines).
+"""
+
+import enum
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.core.errors import require
+from headcount.core.refs import Ref
+from headcount.model.biases.base import AbstractBias, biases
+from headcount.model.shape import LayerShape, compute_dtype
+
+
+class Spacing(enum.StrEnum):
+    """How initial rates are spread over the heads."""
+
+    UNIFORM = "uniform"  # independent draws from U(low, high)
+    LOG = "log"  # a fixed geometric ladder from low to high
+
+
+def spread(heads: int, key: jax.Array, low: float, high: float, spacing: Spacing) -> jax.Array:
+    """Initial rates.  [H]"""
+    require(0 <= low <= high and math.isfinite(high), f"rates from {low} to {high}", "0 <= low <= high", "rates are not negative")
+    if spacing is Spacing.UNIFORM:
+        return jax.random.uniform(key, (heads,), minval=low, maxval=high)
+    require(low > 0, f"log-spaced rates from {low}", "low > 0", "for example low=0.0003, high=10")
+    return jnp.geomspace(low, high, heads) if heads > 1 else jnp.full((1,), math.sqrt(low * high))
+
+
+def check_rates(*named: tuple[str, jax.Array]) -> None:
+    """Refuse negative or non-finite rates given by hand (weights in the middle of training are not checked)."""
+    for name, values in named:
+        if isinstance(values, jax.core.Tracer) or not eqx.is_array(values):
+            continue
+        good = bool(jnp.isfinite(values).all() and (values >= 0).all())
+        require(good, f"{name} {np.asarray(values).ravel()[:4].tolist()}", "finite rates of at least 0", "a head cannot grow with the lag")
+
+
+def _per_head(rates: jax.Array, lag: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """|rates| as [H, 1, …] and the lag, in the compute type."""
+    dtype = compute_dtype(rates.dtype)
+    return jnp.abs(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(lag, dtype)
+
+
+@biases.register("lin", formula="-p s", ref=Ref("wang-e-2024", "Section 2.2, phi_lin"))
+class Lin(AbstractBias):
+    """Linear in the lag: a head is e^{-p s}."""
+
+    rate: jax.Array  # [H]
+
+    decreasing = True
+
+    def __check_init__(self):
+        check_rates(("rate", self.rate))
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Lin":
+        return cls(spread(shape.heads, key, low, high, spacing))
+
+    @property
+    def heads(self):
+        return self.rate.shape[0]
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.rate, lag)
+        return -rate * lag
+
+    def decay(self):
+        return jnp.abs(self.rate).astype(compute_dtype(self.rate.dtype))
+
+
+@biases.register("log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log"))
+class Log(AbstractBias):
+    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the residual."""
+
+    rate: jax.Array  # [H]
+
+    decreasing = True
+    first_lag = 1
+
+    def __check_init__(self):
+        check_rates(("rate", self.rate))
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Log":
+        return cls(spread(shape.heads, key, low, high, spacing))
+
+    @property
+    def heads(self):
+        return self.rate.shape[0]
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.rate, lag)
+        return jnp.where(lag >= 1, -rate * jnp.log(jnp.maximum(lag, 1)), -jnp.inf)
+
+
+@biases.register("log1p", formula="-p log(1 + s)", ref=Ref("chi-2022", "logarithmic variant, r2 = 1"))
+class Log1p(AbstractBias):
+    """The logarithmic bias shifted by one lag, so that lag 0 is seen (errata 19)."""
+
+    rate: jax.Array  # [H]
+
+    decreasing = True
+
+    def __check_init__(self):
+        check_rates(("rate", self.rate))
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Log1p":
+        return cls(spread(shape.heads, key, low, high, spacing))
+
+    @property
+    def heads(self):
+        return self.rate.shape[0]
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.rate, lag)
+        return -rate * jnp.log1p(lag)
+
+
+@biases.register("kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "eq. (4), logarithmic variant"))
+class KerpleLog(AbstractBias):
+    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as in its code)."""
+
+    rate: jax.Array  # [H]
+    scale: jax.Array  # [H]
+
+    decreasing = True
+
+    def __check_init__(self):
+        check_rates(("rate", self.rate), ("scale", self.scale))
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, scale: float = 1.0) -> "KerpleLog":
+        first, second = jax.random.split(key)
+        return cls(spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.0, scale, Spacing.UNIFORM))
+
+    @property
+    def heads(self):
+        return self.rate.shape[0]
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.rate, lag)
+        scale, _ = _per_head(self.scale, lag)
+        return -rate * jnp.log1p(scale * lag)
+
+
+@biases.register("kerple-power", formula="-r1 s^{r2}, 0 < r2 <= 2", ref=Ref("chi-2022", "eq. (4), power variant"))
+class KerplePower(AbstractBias):
+    """KERPLE, power: exponent r2 is held in (0, 2] so that the kernel stays positive definite."""
+
+    rate: jax.Array  # [H]
+    exponent: jax.Array  # [H]
+
+    decreasing = True
+
+    def __check_init__(self):
+        check_rates(("rate", self.rate), ("exponent", self.exponent))
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, exponent: float = 1.0) -> "KerplePower":
+        first, second = jax.random.split(key)
+        return cls(spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.01, max(exponent, 0.01), Spacing.UNIFORM))
+
+    @property
+    def heads(self):
+        return self.rate.shape[0]
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.rate, lag)
+        exponent, _ = _per_head(self.exponent, lag)
+        # s^r = e^{r log s}; the inner guard keeps the gradient finite at s = 0, where s^r = 0.
+        power = jnp.exp(jnp.clip(exponent, 0.01, 2.0) * jnp.log(jnp.maximum(lag, 1e-30)))
+        return -rate * jnp.where(lag > 0, power, 0.0)
+
+
+@biases.register("alibi", formula="-m_h s, m_h = 2^{-8h/H} fixed", ref=Ref("press-2022", "Section 3"))
+class Alibi(AbstractBias):
+    """Linear with fixed slopes: nothing is learned."""
+
+    slopes: tuple[float, ...] = eqx.field(static=True)
+
+    decreasing = True
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "Alibi":
+        return cls(tuple(2.0 ** (-8.0 * (h + 1) / shape.heads) for h in range(shape.heads)))
+
+    @property
+    def heads(self):
+        return len(self.slopes)
+
+    def logits(self, lag, position):
+        rate, lag = _per_head(self.decay(), lag)
+        return -rate * lag
+
+    def decay(self):
+        return jnp.asarray(self.slopes, jnp.result_type(float))
+
+
+@biases.register("none", formula="0", ref=Ref("vaswani-2017", "Section 3.2"))
+class NoBias(AbstractBias):
+    """No positional bias: every lag looks the same."""
+
+    count: int = eqx.field(static=True)
+
+    decreasing = True
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "NoBias":
+        return cls(shape.heads)
+
+    @property
+    def heads(self):
+        return self.count
+
+    def logits(self, lag, position):
+        return jnp.zeros((self.count, *jnp.shape(lag)), jnp.result_type(float))
+
+    def decay(self):
+        return jnp.zeros((self.count,), jnp.result_type(float))

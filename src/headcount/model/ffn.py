@@ -1,0 +1,160 @@
+"""Feed-forward networks, applied to every row by itself."""
+
+import abc
+import enum
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from headcount.core.refs import Ref
+from headcount.core.registry import Registry
+from headcount.model.shape import LayerShape, compute_dtype, normal
+
+
+class AbstractFFN(eqx.Module):
+    """R^D → R^out, the same at every row."""
+
+    kind: ClassVar[str]
+
+    @abc.abstractmethod
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """[..., D] → [..., out]"""
+
+    @property
+    @abc.abstractmethod
+    def sizes(self) -> tuple[int, int, int]:
+        """(matrix multiply-adds per row, input width, output width)."""
+
+
+ffns: Registry[AbstractFFN] = Registry("ffn", AbstractFFN)
+
+
+def _linear(weight: jax.Array, x: jax.Array) -> jax.Array:
+    """[out, in] applied to [..., in], accumulated in float32 or better."""
+    return jnp.einsum("...i,oi->...o", x, weight, preferred_element_type=compute_dtype(x.dtype)).astype(x.dtype)
+
+
+def _two_layers(shape: LayerShape, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    first, second, third = jax.random.split(key, 3)
+    w_in = normal(first, (shape.hidden, shape.width), shape.width)
+    offset = normal(second, (shape.hidden,), shape.width)
+    return w_in, offset, normal(third, (shape.outputs, shape.hidden), shape.hidden)
+
+
+@ffns.register("relu", formula="sum_k a_k relu(b_k.x + c_k)", ref=Ref("wang-e-2024", "Section 2.2"))
+class ReLU(AbstractFFN):
+    """Two layers, m ReLU neurons: the paper's network (no offset on the output)."""
+
+    w_in: jax.Array  # [m, D]
+    offset: jax.Array  # [m]
+    w_out: jax.Array  # [out, m]
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "ReLU":
+        return cls(*_two_layers(shape, key))
+
+    def __call__(self, x):
+        return _linear(self.w_out, jax.nn.relu(_linear(self.w_in, x) + self.offset))
+
+    @property
+    def sizes(self):
+        return self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
+
+
+@ffns.register("gelu", formula="sum_k a_k gelu(b_k.x + c_k)", ref=Ref("hendrycks-2016", "Section 2"))
+class GELU(AbstractFFN):
+    """Two layers with the Gaussian error linear unit (exact form)."""
+
+    w_in: jax.Array  # [m, D]
+    offset: jax.Array  # [m]
+    w_out: jax.Array  # [out, m]
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "GELU":
+        return cls(*_two_layers(shape, key))
+
+    def __call__(self, x):
+        return _linear(self.w_out, jax.nn.gelu(_linear(self.w_in, x) + self.offset, approximate=False))
+
+    @property
+    def sizes(self):
+        return self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
+
+
+@ffns.register("swiglu", formula="W_2 (swish(W_g x) * W_1 x)", ref=Ref("shazeer-2020", "eq. (6)"))
+class SwiGLU(AbstractFFN):
+    """Gated: three matrices, no offsets."""
+
+    w_gate: jax.Array  # [m, D]
+    w_in: jax.Array  # [m, D]
+    w_out: jax.Array  # [out, m]
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "SwiGLU":
+        gate, rest = jax.random.split(key)
+        w_in, _, w_out = _two_layers(shape, rest)
+        return cls(normal(gate, (shape.hidden, shape.width), shape.width), w_in, w_out)
+
+    def __call__(self, x):
+        return _linear(self.w_out, jax.nn.silu(_linear(self.w_gate, x)) * _linear(self.w_in, x))
+
+    @property
+    def sizes(self):
+        return 2 * self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
+
+
+@ffns.register("none", formula="0 (or W x where a readout is needed)", ref=Ref("wang-e-2024", "Proposition 4.2"))
+class NoFFN(AbstractFFN):
+    """No network: adds nothing to the stream. As a readout it is a linear map of the stream."""
+
+    w_out: jax.Array | None  # [out, D] where it reads out
+    width: int = eqx.field(static=True)
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array) -> "NoFFN":
+        reads_out = shape.outputs != shape.width
+        return cls(normal(key, (shape.outputs, shape.width), shape.width) if reads_out else None, shape.width)
+
+    def __call__(self, x):
+        return jnp.zeros_like(x) if self.w_out is None else _linear(self.w_out, x)
+
+    @property
+    def sizes(self):
+        return (0, self.width, self.width) if self.w_out is None else (self.w_out.size, self.width, self.w_out.shape[0])
+
+
+class Rounding(enum.StrEnum):
+    """Which scale the precision network rounds on."""
+
+    LIN = "lin"  # to the nearest integer
+    LOG = "log"  # to the logarithm of the nearest integer
+
+
+@ffns.register("precision", formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)", ref=Ref("wang-e-2024", "Section 4, FFN~"))
+class Precision(AbstractFFN):
+    """Another network whose outputs are rounded, so that integer lags come out exact. Gradients pass straight through.
+
+    On the log scale outputs below log(1/2) would round to log 0; they stay 0, as zero coordinates must (theory 1.5).
+    """
+
+    inner: AbstractFFN
+    rounding: Rounding = eqx.field(static=True)
+
+    @classmethod
+    def init(cls, shape: LayerShape, key: jax.Array, *, inner: str = "relu", rounding: Rounding = Rounding.LIN) -> "Precision":
+        return cls(ffns.build(inner, shape, key), rounding)
+
+    def __call__(self, x):
+        z = self.inner(x)
+        fine = z.astype(compute_dtype(z.dtype))
+        if self.rounding is Rounding.LIN:
+            rounded = jnp.floor(fine + 0.5)
+        else:
+            rounded = jnp.log(jnp.maximum(jnp.floor(jnp.exp(jnp.minimum(fine, 80.0)) + 0.5), 1))
+        return z + jax.lax.stop_gradient(rounded.astype(z.dtype) - z)
+
+    @property
+    def sizes(self):
+        return self.inner.sizes
