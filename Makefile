@@ -25,10 +25,10 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-slow: setup
-	OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -n $(WORKERS) -m slow --timeout 3600
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --timeout 3600
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.lock

@@ -1,5 +1,6 @@
 """References as data: every bound, construction, bias and experiment knows its theorem or paper."""
 
+import re
 from dataclasses import dataclass
 
 from headcount.core.errors import unknown
@@ -48,8 +49,10 @@ PAPERS: dict[str, Paper] = {
     "gu-dao-2023": Paper("Mamba: Linear-Time Sequence Modeling with Selective State Spaces", "A. Gu and T. Dao", 2023, "arXiv:2312.00752"),
     "beylkin-monzon-2010": Paper("Approximation by exponential sums revisited", "G. Beylkin and L. Monzon", 2010, "doi:10.1016/j.acha.2009.08.011"),
     "braess-hackbusch-2005": Paper("Approximation of 1/x by exponential sums in [1, inf)", "D. Braess and W. Hackbusch", 2005, "doi:10.1093/imanum/dri015"),
-    "hua-sarkar-1990": Paper("Matrix pencil method for estimating parameters of exponentially damped/undamped sinusoids in noise", "Y. Hua and T. Sarkar", 1990, "doi:10.1109/29.56027"),
-    "golub-pereyra-1973": Paper("The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate", "G. Golub and V. Pereyra", 1973, "doi:10.1137/0710036"),
+    "hua-sarkar-1990": Paper(
+        "Matrix pencil method for estimating parameters of exponentially damped/undamped sinusoids in noise", "Y. Hua and T. Sarkar", 1990, "doi:10.1109/29.56027"),
+    "golub-pereyra-1973": Paper(
+        "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate", "G. Golub and V. Pereyra", 1973, "doi:10.1137/0710036"),
     "brubeck-2021": Paper("Vandermonde with Arnoldi", "P. Brubeck, Y. Nakatsukasa and L. N. Trefethen", 2021, "arXiv:1911.09988"),
     "mallat-1999": Paper("A Wavelet Tour of Signal Processing", "S. Mallat", 1999, "book"),
     "shannon-1948": Paper("A Mathematical Theory of Communication", "C. E. Shannon", 1948, "doi:10.1002/j.1538-7305.1948.tb01338.x"),
@@ -73,6 +76,6 @@ class Ref:
 
     def __str__(self) -> str:
         paper = PAPERS[self.paper]
-        surnames = " and ".join(name.split(". ")[-1] for name in paper.authors.split(" and "))
+        surnames = re.sub(r"(?:[A-Z]\.[ -]?)+", "", paper.authors)
         place = f", {self.where}" if self.where else ""
         return f"{surnames} {paper.year}{place} ({paper.link})"

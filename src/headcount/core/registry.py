@@ -49,18 +49,21 @@ class Entry(Generic[T]):
         """The first line of the docstring."""
         return (inspect.getdoc(self.part) or "").split("\n")[0]
 
+    @property
+    def maker(self) -> Any:
+        """What makes the part: `init` where weights are drawn, else the class."""
+        return getattr(self.part, "init", self.part)
+
     @functools.cached_property
     def parameters(self) -> list[inspect.Parameter]:
         """The options, in order."""
-        if hasattr(self.part, "init"):
-            every = inspect.signature(self.part.init).parameters.values()
-            return [p for p in every if p.kind is inspect.Parameter.KEYWORD_ONLY]
-        return [p for p in inspect.signature(self.part).parameters.values() if p.name != "self"]
+        every = inspect.signature(self.maker).parameters.values()
+        return [p for p in every if p.kind is inspect.Parameter.KEYWORD_ONLY or self.maker is self.part]
 
     @functools.cached_property
     def schema(self) -> type[pydantic.BaseModel]:
         """A strict pydantic model of the options."""
-        hints = typing.get_type_hints(self.part.init if hasattr(self.part, "init") else self.part.__init__, include_extras=True)
+        hints = typing.get_type_hints(self.part.__init__ if self.maker is self.part else self.maker, include_extras=True)
         fields: dict[str, Any] = {}
         for p in self.parameters:
             default = ... if p.default is inspect.Parameter.empty else p.default
@@ -131,7 +134,8 @@ class Registry(Generic[T]):
         if isinstance(value, str):
             name, positional, named = split_part(value)
             return self[name], self[name].options(self[name].from_text(positional, named))
-        require(isinstance(value, Mapping), f"{self.noun} {value!r}", "text, a mapping, or a part", f"for example {self.noun}={next(iter(self._entries), 'name')!r}")
+        example = next(iter(self._entries), "name")
+        require(isinstance(value, Mapping), f"{self.noun} {value!r}", "text, a mapping, or a part", f"for example {self.noun}={example!r}")
         values = dict(value)
         require("kind" in values, f"{self.noun} without 'kind'", "a mapping with its kind", f"add kind: one of {', '.join(self._entries)}")
         entry = self[str(values.pop("kind"))]
@@ -149,8 +153,7 @@ class Registry(Generic[T]):
         if isinstance(value, str) and self.from_path and Path(value).suffix in (".npy", ".csv"):
             return self.from_path(Path(value))
         entry, options = self.read(value)  # type: ignore[arg-type]
-        make = getattr(entry.part, "init", entry.part)
-        return make(*context, **options)
+        return entry.maker(*context, **options)
 
     def _load_plugins(self) -> None:
         if self._plugins_loaded:
@@ -170,7 +173,7 @@ def _readable(hint: Any) -> Any:
         return Annotated[Any, pydantic.BeforeValidator(registry.build)]
     if get_origin(hint) is tuple and get_args(hint)[-1] is Ellipsis:
         inner = _readable(get_args(hint)[0])
-        return Annotated[tuple[inner, ...], pydantic.BeforeValidator(_listed)]
+        return Annotated[tuple[inner, ...], pydantic.BeforeValidator(_listed)]  # type: ignore[valid-type]
     if get_origin(hint) in (typing.Union, types.UnionType):
         return typing.Union[tuple(_readable(member) for member in get_args(hint))]  # noqa: UP007 — built at run time
     return hint

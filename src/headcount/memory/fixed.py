@@ -70,11 +70,8 @@ class FixedMemory(AbstractTarget):
         return np.array(answers)  # [B, R, o]
 
     def memory_profile(self):
-        slots = len(self.lags) + 1
-        return MemoryProfile(
-            Family.FIXED, len(self.lags), lags=self.lags,
-            lipschitz=self.readout.lipschitz(slots, self.dim), barron=self.readout.barron(slots, self.dim),
-        )
+        lipschitz, barron = self.readout.bounds(len(self.lags) + 1, self.inputs)
+        return MemoryProfile(Family.FIXED, len(self.lags), lags=self.lags, lipschitz=lipschitz, barron=barron)
 
 
 def lagged(x: jax.Array, rows: np.ndarray, lags: tuple[int, ...]) -> jax.Array:

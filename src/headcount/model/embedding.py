@@ -83,8 +83,6 @@ class Learned(AbstractPosition):
 class AbstractEmbedding(eqx.Module):
     """Makes the stream of the first layer."""
 
-    position: eqx.AbstractVar[AbstractPosition]
-
     @property
     @abc.abstractmethod
     def tokens(self) -> tuple[int | None, int]:

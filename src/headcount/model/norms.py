@@ -101,7 +101,7 @@ class PostLN(AbstractNorm):
         return self.last(x)
 
 
-@norms.register("pre-rms", formula="x + f(x / rms(x) * g)", ref=Ref("zhang-2019", "eq. (4)"))
+@norms.register("pre-rms", formula="x + f(x / rms(x) * g)", ref=Ref("zhang-2019", "Section 4"))
 class PreRMS(AbstractNorm):
     """Root-mean-square norm before the sublayer: a scale, no mean, no offset."""
 

@@ -22,7 +22,7 @@ class AbstractScore(eqx.Module):
     content_free: ClassVar[bool] = False  # True: logits are the bias alone, shared by the whole batch
 
     @abc.abstractmethod
-    def logits(self, queries: jax.Array, keys: jax.Array, rows: np.ndarray, bias: AbstractBias) -> jax.Array:
+    def logits(self, queries: jax.Array, keys: jax.Array, rows: np.ndarray | jax.Array, bias: AbstractBias) -> jax.Array:
         """Stream at the rows [B, R, D] and everywhere [B, N, D] → [B, H, R, N]; the future is masked later."""
 
 

@@ -12,8 +12,8 @@ from headcount.model.attention import Attention
 from headcount.model.biases import biases
 from headcount.model.embedding import LinearEmbedding, TokenEmbedding, positions
 from headcount.model.ffn import ffns
-from headcount.model.norms import norms
 from headcount.model.normalisers import normalisers
+from headcount.model.norms import norms
 from headcount.model.scores import scores
 from headcount.model.shape import LayerShape
 from headcount.model.transformer import Layer, Transformer

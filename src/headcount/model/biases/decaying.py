@@ -126,7 +126,7 @@ class Log1p(AbstractBias):
         return -rate * jnp.log1p(lag)
 
 
-@biases.register("kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "eq. (4), logarithmic variant"))
+@biases.register("kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "logarithmic variant"))
 class KerpleLog(AbstractBias):
     """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as in its code)."""
 
@@ -153,7 +153,7 @@ class KerpleLog(AbstractBias):
         return -rate * jnp.log1p(scale * lag)
 
 
-@biases.register("kerple-power", formula="-r1 s^{r2}, 0 < r2 <= 2", ref=Ref("chi-2022", "eq. (4), power variant"))
+@biases.register("kerple-power", formula="-r1 s^{r2}, 0 < r2 <= 2", ref=Ref("chi-2022", "power variant"))
 class KerplePower(AbstractBias):
     """KERPLE, power: exponent r2 is held in (0, 2] so that the kernel stays positive definite."""
 

@@ -133,7 +133,7 @@ class Rope(AbstractBias):
         q1, q2 = jnp.split(self.query.astype(dtype), 2, axis=1)  # [H, q/2]
         k1, k2 = jnp.split(self.key.astype(dtype), 2, axis=1)
         angle = jnp.asarray(lag, dtype)[..., None] * self.frequencies()  # [*, q/2]
-        along, across = q1 * k1 + q2 * k2, q2 * k1 - q1 * k2
+        along, across = q1 * k1 + q2 * k2, q1 * k2 - q2 * k1  # R(t)ᵀ R(t-s) turns by -s theta
         return jnp.einsum("hj,...j->h...", along, jnp.cos(angle)) + jnp.einsum("hj,...j->h...", across, jnp.sin(angle))
 
     def turn(self, queries, keys, rows):
@@ -147,7 +147,7 @@ class Rope(AbstractBias):
         return turned.astype(x.dtype)
 
 
-@biases.register("fire", formula="MLP(psi(s) / psi(max(t, L))), psi(s) = log(1 + c s)", ref=Ref("li-2024-fire", "eq. (4)"))
+@biases.register("fire", formula="MLP(psi(s) / psi(max(t, L))), psi(s) = log(1 + c s)", ref=Ref("li-2024-fire", "Section 3"))
 class Fire(AbstractBias):
     """A learned function of the lag relative to the position: not Toeplitz beyond the threshold L."""
 

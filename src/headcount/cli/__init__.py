@@ -1,0 +1,46 @@
+"""The command line: `headcount VERB … [--json]`. Thin: parse, call, print.
+
+Exit 0 when the command did its work, 2 with one line `error: …` for bad input, 1 when a check it was asked to
+enforce fails, 130 on ^C.
+"""
+
+import os
+import sys
+
+import typer
+
+from headcount.cli import doctor, fit, listing, reproduce
+from headcount.core.errors import HeadcountError
+
+app = typer.Typer(
+    name="headcount", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="How much Transformer does a memory need? Heads, layers, neurons, positional bias: from theory, by construction, with certificates.",
+)
+for verb in (fit, reproduce, listing, doctor):
+    verb.register(app)
+
+
+def main() -> None:
+    """Entry point of the `headcount` command."""
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except HeadcountError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted; run the same command again to continue", 130)
+    except typer.Abort:
+        _fail("interrupted; run the same command again to continue", 130)
+    except BrokenPipeError:  # the reader of a pipe left; not our error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # only usage errors are expected here; a bug shows its traceback
+            raise
+        _fail(f"{error.format_message()}; see headcount --help", 2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,128 @@
+"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other numbers."""
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from headcount.cli.common import console, print_json
+from headcount.core.errors import InputError, require
+
+if TYPE_CHECKING:
+    from headcount.theory.kernel_fit import KernelFit
+
+PLOT_ENDINGS = (".svg", ".png")
+
+
+def fit(
+    kernel: Annotated[str, typer.Argument(help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file (one value a lag, from lag 0)")],
+    bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
+    heads: Annotated[int | None, typer.Option(help="number of heads")] = None,
+    tol: Annotated[float | None, typer.Option(help="instead of --heads: the fewest heads with this error, relative to the kernel's own norm")] = None,
+    budget: Annotated[float | None, typer.Option(help="largest sum of |coefficients|")] = None,
+    norm: Annotated[str, typer.Option(help="l1, l2 or sup, over lags")] = "l1",
+    window: Annotated[int | None, typer.Option(help="number of lags that exist; without it every lag counts")] = None,
+    dtype: Annotated[str | None, typer.Option(help="float32 or bfloat16: the best heads for that format")] = None,
+    lower_bound: Annotated[bool, typer.Option(help="compute the certified lower bound")] = True,
+    plot: Annotated[Path | None, typer.Option(help="write kernel, fit and residual by lag to this .svg or .png file")] = None,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and what float32 keeps of it."""
+    from headcount.theory.kernel_fit import fit_kernel  # scipy and flint: not needed for --help
+
+    if plot is not None:
+        require(plot.suffix in PLOT_ENDINGS, f"plot file {plot}", f"a name that ends in {' or '.join(PLOT_ENDINGS)}", "rename it")
+        require(plot.parent.is_dir(), f"plot file {plot}", "an existing folder", "create the folder first")
+    result = fit_kernel(kernel, bias=bias, heads=heads, tol=tol, budget=math.inf if budget is None else budget, norm=norm, window=window,
+                        dtype=dtype, certify=lower_bound, progress=lambda message: print(f"{message} …", file=sys.stderr, flush=True))
+    if plot is not None:
+        draw(result, plot)
+    if json:
+        print_json(result.to_json())
+    else:
+        console.print(table(result))
+
+
+def register(app: typer.Typer) -> None:
+    app.command("fit")(fit)
+
+
+def table(result: "KernelFit") -> Table:
+    """The four numbers (learned is what training finds: `headcount train`)."""
+    size = result.errors.kernel[result.norm]
+    count = f"{result.heads} {result.bias} head{'s' if result.heads != 1 else ''}"
+    made = Table(title=f"{result.kernel}: {count}, {result.norm} error (the kernel itself: {size:.4g})")
+    made.add_column("number")
+    made.add_column("value", justify="right")
+    made.add_column("where it comes from")
+    made.add_row("promised", *_promised_cells(result))
+    made.add_row("possible", f"{result.error[result.norm]:.4g}", f"{result.method}; {_plain_sum(result)}")
+    made.add_row("  at least", *_bound_cells(result))
+    for name, rounded in result.rounded.items():
+        made.add_row("representable", f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows", f"the same heads in {name}")
+    if result.errors.tail.included:
+        made.add_row("tail", f"{result.errors.tail.bound:.2g}", f"l1 beyond lag {result.errors.tail.start - 1}: {result.errors.tail.reason}")
+    for note in result.notes:
+        made.add_row("note", "", note)
+    return made
+
+
+def _promised_cells(result: "KernelFit") -> tuple[str, str]:
+    promised = result.promised
+    if not promised.applies:
+        return "does not apply", "; ".join(promised.reasons)
+    value = f"{promised.value:.4g}" if promised.value is not None else f"1e{promised.log10_value:.0f}"
+    return value + (" (vacuous)" if promised.vacuous else ""), f"{promised.source}, n = {promised.n}"
+
+
+def _bound_cells(result: "KernelFit") -> tuple[str, str]:
+    bound = result.lower_bound
+    if bound is None:
+        return "-", "no lower bound was asked for" if result.bias in ("lin", "log", "log1p") else f"no lower bound is known for {result.bias}"
+    heads = "any number of heads" if bound.heads is None else f"{bound.heads} heads"
+    budget = "any coefficients" if bound.budget is None else f"sum|a| <= {bound.budget:g}"
+    status = "certified" if bound.certified else f"not certified: {bound.missing}"
+    return f"{bound.value:.4g}", f"{heads}, {budget}; {bound.method} ({status})"
+
+
+def _plain_sum(result: "KernelFit") -> str:
+    total = result.coefficient_sum
+    shown = f"{total:.3g}" if isinstance(total, float) else str(total)
+    return f"sum|a| = {shown}, {result.digits_lost:.1f} digits lost to cancellation"
+
+
+def draw(result: "KernelFit", path: Path) -> None:
+    """Kernel and fit above, residual below, by lag."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
+    lags = range(len(result.target))
+    upper.plot(lags, result.target, color="black", linewidth=1.5, label=f"kernel {result.kernel}")
+    upper.plot(lags, result.values, color="tab:red", linewidth=1, linestyle="--", label=f"{result.heads} {result.bias} heads")
+    upper.set_ylabel("weight")
+    upper.legend()
+    residual: Any = result.target - result.values
+    lower.plot(lags, residual, color="tab:blue", linewidth=1)
+    lower.set_xlabel("lag")
+    lower.set_ylabel("kernel - fit")
+    lower.set_title(f"{result.norm} error {result.error[result.norm]:.4g}", fontsize="medium")
+    lower.set_xlim(0, _shown(result))
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path} ({error})", "a writable file", "choose another place") from None
+    finally:
+        pyplot.close(figure)
+
+
+def _shown(result: "KernelFit") -> int:
+    """Lags up to where 99.9 % of the kernel's mass lies, and a little more."""
+    mass = abs(result.target).cumsum()
+    inside = int((mass < 0.999 * mass[-1]).sum()) + 1
+    return min(len(result.target) - 1, max(8, round(1.5 * inside)))

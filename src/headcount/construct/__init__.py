@@ -1,0 +1,1 @@
+"""Weights by formula: models that are written down, not trained."""

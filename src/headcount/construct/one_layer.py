@@ -1,0 +1,44 @@
+"""A sum of heads as a real model: one dot-product-free layer whose output is  sum_s k(s) x_{t-s},  k = sum_h a_h phi(.; b_h).
+
+This is the attention half of Theorem 5.1 for a linear readout. The stream has two named coordinates, `token` (x_t) and
+`memory` (what the heads gather). Head h has rate b_h, reads `token` with weight a_h and writes `memory`; nothing is
+normalised, so the kernel is the same at every position (theory 2.4). The readout returns `memory`.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.core.errors import require
+from headcount.model.attention import Attention
+from headcount.model.biases import Lin, Log, Log1p
+from headcount.model.embedding import LinearEmbedding, NoPosition
+from headcount.model.ffn import NoFFN
+from headcount.model.normalisers import NoNormaliser
+from headcount.model.norms import NoNorm
+from headcount.model.scores import DotFree
+from headcount.model.transformer import Layer, Transformer
+from headcount.theory.problem import HeadSum
+
+TOKEN, MEMORY = 0, 1
+BIASES: dict[str, Any] = {"lin": Lin, "log": Log, "log1p": Log1p}
+STEEPEST = 1e4  # stands for an infinite rate: e^-10000 is 0 in every format
+
+
+def one_layer(heads: HeadSum) -> Transformer:
+    """The model of a head sum, for real tokens of size 1, in the default float type."""
+    name = heads.family.name
+    require(name in BIASES, f"a sum of {name} heads", f"one of {', '.join(BIASES)}", "fit with one of these biases")
+    count = heads.heads
+    rates = jnp.asarray(np.minimum(heads.rates, STEEPEST))
+    coefficients = jnp.asarray([float(a) for a in heads.coefficients])
+    basis = jnp.eye(2)
+    attention = Attention(
+        DotFree(), BIASES[name](rates), NoNormaliser(),
+        w_value=coefficients[:, None, None] * basis[TOKEN][None, None, :],  # [H, 1, 2]
+        w_out=jnp.tile(basis[MEMORY][None, :, None], (count, 1, 1)),  # [H, 2, 1]
+    )
+    embedding = LinearEmbedding(weight=basis[TOKEN][:, None], offset=jnp.zeros(2), position=NoPosition())
+    readout = NoFFN(basis[MEMORY][None, :], 2)
+    return Transformer(embedding, (Layer(attention, readout, NoNorm(), NoNorm(), residual=False),), None, None)

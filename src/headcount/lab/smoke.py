@@ -1,0 +1,117 @@
+"""The smoke run: four (memory, architecture) pairs, the numbers that exist so far, each checked on a real model.
+
+For each pair the kernel is fitted, the heads are written into a model, and the model is run next to the target's float64
+reference on the worst input (the sign pattern that turns the l1 error into an output error) and on random signs. The
+output error of the float64 model must equal the l1 error that ball arithmetic gave, or the run fails.
+
+*Learned* is not among the numbers yet: nothing is trained here.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.construct.one_layer import one_layer
+from headcount.core.errors import CheckFailed
+from headcount.core.seeds import Seeds
+from headcount.memory.essential import EssentialMemory
+from headcount.memory.kernels import AbstractKernel, kernels
+from headcount.memory.read import Last
+from headcount.model.transformer import Transformer
+from headcount.theory.families import family
+from headcount.theory.kernel_fit import KernelFit, fit_kernel
+from headcount.theory.problem import HeadSum
+
+LENGTH = 1000
+SEQUENCES = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """A memory kernel and the heads that should draw it."""
+
+    what: str
+    kernel: str
+    bias: str
+    heads: int
+    budget: float
+
+
+PAIRS = (
+    Pair("heavy tail (experiment 4a)", f"window:{LENGTH},power:0.5", "lin", 8, 1e3),
+    Pair("light tail (experiment 4b)", f"window:{LENGTH},exp:5", "log1p", 1, 1e3),
+    Pair("lag 2", "lag:2", "lin", 4, 1e3),
+    Pair("lag 99", "lag:99", "lin", 8, 1e3),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """The numbers of one pair, in the l1 norm, which is the largest output error for inputs in [-1, 1]."""
+
+    what: str
+    kernel: str
+    heads: str
+    promised: str
+    possible: float
+    lower_bound: float
+    certified: bool
+    float32: float
+    bfloat16: float
+    mse: float
+    learned: str = "not measured: training is not part of this version"
+
+
+def run(seed: int, say: Callable[[str], None]) -> Iterator[Row]:
+    """The rows one after the other."""
+    for pair in PAIRS:
+        say(f"{pair.what}: {pair.kernel} with {pair.heads} {pair.bias} heads")
+        fit = fit_kernel(pair.kernel, bias=pair.bias, heads=pair.heads, budget=pair.budget, window=LENGTH)
+        yield _checked(pair, fit, seed)
+
+
+def _checked(pair: Pair, fit: KernelFit, seed: int) -> Row:
+    kernel = kernels.build(pair.kernel)
+    errors = {dtype: worst_error(fit, kernel, dtype) for dtype in ("float64", "float32", "bfloat16")}
+    window = fit.errors.window.l1
+    if not abs(errors["float64"] - window) <= 1e-9 + 1e-6 * window:
+        raise CheckFailed(f"{pair.what}: the model's worst output error is {errors['float64']:.9g}, ball arithmetic says {window:.9g}")
+    bound = fit.lower_bound
+    assert bound is not None
+    promised = fit.promised
+    told = f"{promised.value:.3g}{' (vacuous)' if promised.vacuous else ''}" if promised.applies and promised.value is not None else "does not apply"
+    return Row(
+        pair.what, pair.kernel, f"{fit.heads} {fit.bias}", told, window, bound.value, bound.certified,
+        errors["float32"], errors["bfloat16"], random_mse(fit, kernel, seed),
+    )
+
+
+def worst_error(fit: KernelFit, kernel: AbstractKernel, dtype: str) -> float:
+    """|model - target| at the last position on the input whose signs follow the residual: the l1 error, if all is right."""
+    with jax.enable_x64(True):
+        model = _model(fit).astype(jnp.dtype(dtype))
+        residual = (fit.target - fit.values)[:LENGTH]
+        signs = np.where(residual >= 0, 1.0, -1.0)[::-1].copy()  # lag s sits s rows before the end
+        answer = model(jnp.asarray(signs)[None, :, None], Last())
+        target = EssentialMemory((kernel,)).reference(signs[None, :, None], Last())
+    return abs(float(answer.astype(jnp.float64)[0, 0, 0]) - float(target[0, 0, 0]))
+
+
+def random_mse(fit: KernelFit, kernel: AbstractKernel, seed: int) -> float:
+    """Mean squared error of the float32 model on random signs."""
+    batch = EssentialMemory((kernel,)).sample(Seeds(seed).data("test"), SEQUENCES, LENGTH)
+    return float(((_model(fit)(batch.x, Last()) - batch.y) ** 2).mean())
+
+
+def _model(fit: KernelFit) -> Transformer:
+    return one_layer(HeadSum.of(family(fit.bias), np.array(fit.rates), np.array([float(a) for a in fit.coefficients])))
+
+
+def summary(rows: list[Row], started: float) -> dict[str, Any]:
+    """The JSON document of the smoke run."""
+    return {"profile": "smoke", "norm": "l1", "rows": [dataclasses.asdict(row) for row in rows], "seconds": time.perf_counter() - started}

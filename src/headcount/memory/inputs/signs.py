@@ -1,0 +1,89 @@
+"""Tokens on few values: fair signs, and signs with zero. The generator would cost more than the model, so words are shared."""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+
+from headcount.core.refs import Ref
+from headcount.memory.inputs.base import PAPER_6, AbstractInputs, check_dim, default_float, inputs
+
+TRITS = 10  # base-3 digits taken from one 32-bit word
+
+
+@inputs.register("boolean", formula="x_t uniform on {-1, +1}^d / sqrt(d)", ref=PAPER_6)
+@dataclasses.dataclass(frozen=True)
+class Boolean(AbstractInputs):
+    """Independent fair signs. Thirty-two are drawn from each random word."""
+
+    d: int = 1
+
+    def __post_init__(self):
+        check_dim(self.d)
+
+    @property
+    def dim(self):
+        return self.d
+
+    @property
+    def bound(self):
+        return 1.0
+
+    @property
+    def iid(self):
+        return True
+
+    @property
+    def variance(self):
+        return 1 / self.d
+
+    @property
+    def alphabet(self):
+        return ((-1.0,), (1.0,)) if self.d == 1 else None
+
+    def sample(self, key, batch, length):
+        count = batch * length * self.d
+        words = jax.random.bits(key, (-(-count // 32), 1), jnp.uint32)
+        bits = (words >> jnp.arange(32, dtype=jnp.uint32)[None, :]) & 1  # [words, 32]
+        signs = bits.reshape(-1)[:count].astype(default_float()) * 2 - 1
+        return signs.reshape(batch, length, self.d) / math.sqrt(self.d)
+
+
+@inputs.register("ternary", formula="x_t uniform on {-1, 0, +1}^d / sqrt(d)", ref=Ref("wang-e-2024", "Proposition 4.2"))
+@dataclasses.dataclass(frozen=True)
+class Ternary(AbstractInputs):
+    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up to 3^10/2^32 = 1.4e-5)."""
+
+    d: int = 1
+
+    def __post_init__(self):
+        check_dim(self.d)
+
+    @property
+    def dim(self):
+        return self.d
+
+    @property
+    def bound(self):
+        return 1.0
+
+    @property
+    def iid(self):
+        return True
+
+    @property
+    def variance(self):
+        return 2 / (3 * self.d)
+
+    @property
+    def alphabet(self):
+        return ((-1.0,), (0.0,), (1.0,)) if self.d == 1 else None
+
+    def sample(self, key, batch, length):
+        count = batch * length * self.d
+        words = jax.random.bits(key, (-(-count // TRITS), 1), jnp.uint32)
+        powers = jnp.asarray([3**i for i in range(TRITS)], jnp.uint32)
+        digits = (words // powers) % 3  # [words, 10]
+        values = digits.reshape(-1)[:count].astype(default_float()) - 1
+        return values.reshape(batch, length, self.d) / math.sqrt(self.d)

@@ -1,0 +1,29 @@
+"""Named targets: the paper's examples and experiments, and the field's standard tasks.
+
+Importing this registers them and the three families: `targets` is then the whole registry.
+"""
+
+from headcount.memory.named.adaptive_boolean import AdaptiveBoolean as AdaptiveBoolean
+from headcount.memory.named.algebraic import Algebraic as Algebraic
+from headcount.memory.named.examples import EXAMPLES as EXAMPLES
+from headcount.memory.named.exp_1b import Exp1b as Exp1b
+from headcount.memory.named.exp_1b import Exp1bRepaired as Exp1bRepaired
+from headcount.memory.named.exp_2a import Exp2a as Exp2a
+from headcount.memory.named.exp_2a import Exp2aRepaired as Exp2aRepaired
+from headcount.memory.named.exp_2b import Exp2b as Exp2b
+from headcount.memory.named.exp_2b import Exp2bRepaired as Exp2bRepaired
+from headcount.memory.named.exp_3a import Exp3a as Exp3a
+from headcount.memory.named.exp_3a import Exp3aRepaired as Exp3aRepaired
+from headcount.memory.named.exp_4a import Exp4a as Exp4a
+from headcount.memory.named.exp_4b import Exp4b as Exp4b
+from headcount.memory.named.induction import Induction as Induction
+from headcount.memory.named.n_gram import NGram as NGram
+from headcount.memory.named.parity import SparseParity as SparseParity
+from headcount.memory.named.pointer_chain import PointerChain as PointerChain
+from headcount.memory.named.prop42 import Prop42 as Prop42
+from headcount.memory.named.recall import Recall as Recall
+from headcount.memory.named.selective_copy import SelectiveCopy as SelectiveCopy
+from headcount.memory.named.sparse_boolean import Reading as Reading
+from headcount.memory.named.stdlib import Stdlib as Stdlib
+from headcount.memory.named.wavelet import WaveletFeatures as WaveletFeatures
+from headcount.memory.target import targets as targets

@@ -1,0 +1,203 @@
+"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.core.errors import require
+from headcount.core.refs import Ref
+from headcount.core.registry import Registry
+from headcount.memory.read import AbstractRead
+from headcount.model.base import AbstractModel, check_tokens
+from headcount.model.embedding import LinearEmbedding, NoPosition, TokenEmbedding
+from headcount.model.shape import normal
+
+baselines: Registry[AbstractModel] = Registry("baseline", AbstractModel)
+
+
+def _embedding(width: int, dim: int, vocabulary: int | None, key: jax.Array) -> LinearEmbedding | TokenEmbedding:
+    require((dim > 0) != (vocabulary is not None), f"dim {dim} and vocabulary {vocabulary}", "one of the two", "give dim for real tokens, else vocabulary")
+    if vocabulary is None:
+        return LinearEmbedding.init(width, dim, NoPosition(), key)
+    return TokenEmbedding.init(width, vocabulary, NoPosition(), key)
+
+
+def _scanned(step, state, x: jax.Array, rows: np.ndarray) -> jax.Array:
+    """Run a recurrence over [B, N, D]; outputs at the rows. One row needs only the last state, no history."""
+    steps = jnp.moveaxis(x, 1, 0)
+    if len(rows) == 1:
+        last, _ = jax.lax.scan(lambda s, token: (step(s, token)[0], None), state, steps[: int(rows[0]) + 1])
+        return jax.tree.leaves(last)[0][:, None]
+    _, outputs = jax.lax.scan(step, state, steps)  # [N, B, D]
+    return jnp.moveaxis(outputs, 0, 1)[:, rows]
+
+
+@baselines.register("gru", formula="h = (1-z) n + z h, gates from x_t and h", ref=Ref("cho-2014", "Section 2.3"))
+class GRU(AbstractModel):
+    """Gated recurrent unit of width D, then a linear readout."""
+
+    embedding: LinearEmbedding | TokenEmbedding
+    w_input: jax.Array  # [3D, D]: reset, update, candidate
+    w_state: jax.Array  # [3D, D]
+    offset: jax.Array  # [3D]
+    readout: jax.Array  # [o, D]
+
+    @classmethod
+    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64) -> "GRU":
+        a, b, c, d = jax.random.split(key, 4)
+        size = (3 * width, width)
+        return cls(_embedding(width, dim, vocabulary, a), normal(b, size, width), normal(c, size, width), jnp.zeros(3 * width), normal(d, (outputs, width), width))
+
+    @property
+    def tokens(self):
+        return self.embedding.tokens
+
+    @property
+    def outputs(self):
+        return self.readout.shape[0]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_tokens(self, x)
+        gates = jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+        width = self.w_state.shape[1]
+
+        def step(state, gate):
+            reset_x, update_x, candidate_x = jnp.split(gate, 3, axis=-1)
+            reset_h, update_h, candidate_h = jnp.split(state @ self.w_state.T, 3, axis=-1)
+            update = jax.nn.sigmoid(update_x + update_h)
+            candidate = jnp.tanh(candidate_x + jax.nn.sigmoid(reset_x + reset_h) * candidate_h)
+            state = (1 - update) * candidate + update * state
+            return state, state
+
+        start = jnp.zeros((x.shape[0], width), gates.dtype)
+        return _scanned(step, start, gates, read.rows(x.shape[1])) @ self.readout.T
+
+
+@baselines.register("lstm", formula="c = f c + i g, h = o tanh(c)", ref=Ref("hochreiter-1997", "Section 4"))
+class LSTM(AbstractModel):
+    """Long short-term memory of width D (forget offset 1), then a linear readout."""
+
+    embedding: LinearEmbedding | TokenEmbedding
+    w_input: jax.Array  # [4D, D]: input, forget, candidate, output
+    w_state: jax.Array  # [4D, D]
+    offset: jax.Array  # [4D]
+    readout: jax.Array  # [o, D]
+
+    @classmethod
+    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64) -> "LSTM":
+        a, b, c, d = jax.random.split(key, 4)
+        size = (4 * width, width)
+        offset = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
+        return cls(_embedding(width, dim, vocabulary, a), normal(b, size, width), normal(c, size, width), offset, normal(d, (outputs, width), width))
+
+    @property
+    def tokens(self):
+        return self.embedding.tokens
+
+    @property
+    def outputs(self):
+        return self.readout.shape[0]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_tokens(self, x)
+        gates = jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+
+        def step(state, gate):
+            hidden, cell = state
+            enter, forget, candidate, leave = jnp.split(gate + hidden @ self.w_state.T, 4, axis=-1)
+            cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
+            hidden = jax.nn.sigmoid(leave) * jnp.tanh(cell)
+            return (hidden, cell), hidden
+
+        zero = jnp.zeros((x.shape[0], self.w_state.shape[1]), gates.dtype)
+        return _scanned(step, (zero, zero), gates, read.rows(x.shape[1])) @ self.readout.T
+
+
+@baselines.register("ssm", formula="s_t = lambda s_{t-1} + B x_t, y = Re C s + skip x", ref=Ref("gu-2022", "S4D, zero-order hold"))
+class DiagonalSSM(AbstractModel):
+    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and a linear readout."""
+
+    embedding: LinearEmbedding | TokenEmbedding
+    log_decay: jax.Array  # [D, S]
+    frequency: jax.Array  # [D, S]
+    c_real: jax.Array  # [D, S]
+    c_imag: jax.Array  # [D, S]
+    skip: jax.Array  # [D]
+    w_in: jax.Array  # [m, D]
+    offset: jax.Array  # [m]
+    readout: jax.Array  # [o, m]
+
+    @classmethod
+    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, states: int = 16, hidden: int = 256) -> "DiagonalSSM":
+        a, b, c, d, e, f = jax.random.split(key, 6)
+        log_step = jax.random.uniform(b, (width, 1), minval=np.log(1e-3), maxval=np.log(1e-1))
+        modes = jnp.arange(states)[None, :]
+        return cls(
+            _embedding(width, dim, vocabulary, a), log_step + jnp.log(0.5) + jnp.zeros((width, states)), jnp.exp(log_step) * np.pi * modes,
+            normal(c, (width, states), states), normal(d, (width, states), states), jnp.ones(width),
+            normal(e, (hidden, width), width), jnp.zeros(hidden), normal(f, (outputs, hidden), hidden),
+        )
+
+    @property
+    def tokens(self):
+        return self.embedding.tokens
+
+    @property
+    def outputs(self):
+        return self.readout.shape[0]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_tokens(self, x)
+        u = self.embedding.stream(x).full()  # [B, N, D]
+        rows = read.rows(x.shape[1])
+        decay = jnp.exp(-jnp.exp(self.log_decay))
+        turn_real, turn_imag = decay * jnp.cos(self.frequency), decay * jnp.sin(self.frequency)
+        gain = jnp.sqrt(1 - decay**2)  # unit variance of the state for white input
+
+        def step(state, token):
+            real, imag = state
+            driven = gain * token[:, :, None]
+            real, imag = turn_real * real - turn_imag * imag + driven, turn_real * imag + turn_imag * real
+            return (real, imag), jnp.einsum("bds,ds->bd", real, self.c_real) - jnp.einsum("bds,ds->bd", imag, self.c_imag)
+
+        zero = jnp.zeros((x.shape[0], *self.log_decay.shape), u.dtype)
+        steps = jnp.moveaxis(u[:, : int(rows.max()) + 1], 1, 0)
+        _, filtered = jax.lax.scan(step, (zero, zero), steps)
+        y = jnp.moveaxis(filtered, 0, 1)[:, rows] + self.skip * u[:, rows]
+        return jax.nn.relu(y @ self.w_in.T + self.offset) @ self.readout.T
+
+
+@baselines.register("convolution", formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l", ref=Ref("oord-2016", "Section 2.1"))
+class CausalConvolution(AbstractModel):
+    """Dilated causal convolutions with residuals, then a linear readout: sees size^L tokens."""
+
+    embedding: LinearEmbedding | TokenEmbedding
+    kernels: tuple[jax.Array, ...]  # each [size, D, D]
+    offsets: tuple[jax.Array, ...]  # each [D]
+    readout: jax.Array  # [o, D]
+
+    @classmethod
+    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, layers: int = 4, size: int = 4) -> "CausalConvolution":
+        require(layers >= 1 and size >= 2, f"{layers} layers of size {size}", "at least 1 layer of size 2", "choose larger ones")
+        a, b, *rest = jax.random.split(key, 2 + layers)
+        kernels = tuple(normal(k, (size, width, width), size * width) for k in rest)
+        return cls(_embedding(width, dim, vocabulary, a), kernels, tuple(jnp.zeros(width) for _ in rest), normal(b, (outputs, width), width))
+
+    @property
+    def tokens(self):
+        return self.embedding.tokens
+
+    @property
+    def outputs(self):
+        return self.readout.shape[0]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_tokens(self, x)
+        u = self.embedding.stream(x).full()  # [B, N, D]
+        for depth, (kernel, offset) in enumerate(zip(self.kernels, self.offsets, strict=True)):
+            size = kernel.shape[0]
+            dilation = size**depth
+            padded = jnp.pad(u, ((0, 0), ((size - 1) * dilation, 0), (0, 0)))
+            taps = [padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)]  # tap k is lag k*dilation
+            u = u + jax.nn.relu(sum(tap @ kernel[k].T for k, tap in enumerate(taps)) + offset)
+        return u[:, read.rows(x.shape[1])] @ self.readout.T

@@ -1,0 +1,102 @@
+"""Zero counting: a lower bound by number of heads alone, for any kernel, without a budget.
+
+Sums of k curves e^{-b s} with different b (or s^{-b}, (1+s)^{-b}) have at most k-1 zeros on the half line, unless they vanish identically
+(Chebyshev system; Rolle). Let g be a sum of H heads whose residual rho - g alternates in sign on N >= 2H+1 consecutive blocks of
+lags. For any H-head f, f - g has at most 2H terms, hence at most 2H-1 changes of sign. Call a block *spoilt* when |rho - f| >= |rho - g| at all its
+lags; on any other block f - g = (rho - g) - (rho - f) has the sign of rho - g at some lag. Leaving a block out removes at most two
+of the N-1 changes, so at least k = ceil((N - 2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
+
+    ||rho - f||_1 >= sum of the k smallest block masses,   ||.||_2^2 >= sum of the k smallest block squares,   ||.||_inf >= k-th smallest block maximum.
+
+The bound is good when the blocks weigh the same. `balanced` looks for such a g by
+reweighted variable projection. Nothing of that search is trusted: signs and weights are recomputed in ball arithmetic, and
+lags whose sign is not certain are left out.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+from flint import arb
+
+from headcount.core.refs import Ref
+from headcount.theory.balls import kernel_values, precision
+from headcount.theory.bounds.balance import balanced
+from headcount.theory.bounds.record import LowerBound, first_counted_lag, round_down
+from headcount.theory.problem import Norm, Problem
+
+REF = Ref("headcount", "zero counting after de la Vallee-Poussin")
+BITS = 160
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Consecutive lags start..stop-1 on which the residual has one sign (or is left out)."""
+
+    start: int
+    stop: int
+    sign: int
+    weight: arb
+
+
+def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
+    """The certified lower bound for at most `heads` heads, or None when no alternating residual was found."""
+    first = first_counted_lag(problem.kernel, problem.family)
+    lags = np.arange(first, problem.length, dtype=np.float64)
+    rho = problem.kernel.values(problem.length)[first:]
+    found = balanced(problem.family, rho, lags, heads, problem.norm)
+    if found is None:
+        return None
+    rates, coefficients = found
+    with precision(BITS):
+        blocks = split(residual_balls(problem, rates, coefficients, first), first, problem.norm)
+        value = round_down(bound_from(blocks, heads, problem.norm))
+    if value <= 0:
+        return None
+    certificate = {
+        "kind": "zeros", "heads": heads, "rates": tuple(map(float, rates)), "coefficients": tuple(map(float, coefficients)),
+        "blocks": tuple((b.start, b.stop, b.sign) for b in blocks),
+    }
+    return LowerBound(value, problem.norm, True, "zero-counting", None, heads, "", REF, 0.0, certificate)
+
+
+def residual_balls(problem: Problem, rates: np.ndarray, coefficients: np.ndarray, first: int) -> list[arb]:
+    """rho(s) - g(s) for s = first..length-1."""
+    residual = kernel_values(problem.kernel, problem.length)
+    for b, a in zip(rates, coefficients, strict=True):
+        curve, weight = problem.family.curve(float(b), problem.length), arb(float(a))
+        residual = [r - weight * c for r, c in zip(residual, curve, strict=True)]
+    return residual[first:]
+
+
+def split(residual: list[arb], first: int, norm: Norm) -> list[Block]:
+    """Maximal blocks of one certain sign, alternating; uncertain lags weigh nothing."""
+    blocks: list[Block] = []
+    for s, r in enumerate(residual, start=first):
+        sign = 1 if r > 0 else -1 if r < 0 else 0
+        if sign == 0:
+            continue
+        if not blocks or blocks[-1].sign != sign:
+            blocks.append(Block(s, s + 1, sign, weigh(arb(0), r, norm)))
+        else:
+            last = blocks[-1]
+            blocks[-1] = Block(last.start, s + 1, sign, weigh(last.weight, r, norm))
+    return blocks
+
+
+def weigh(so_far: arb, r: arb, norm: Norm) -> arb:
+    if norm is Norm.L1:
+        return so_far + abs(r)
+    return so_far + r * r if norm is Norm.L2 else so_far.max(abs(r))
+
+
+def bound_from(blocks: list[Block], heads: int, norm: Norm) -> arb:
+    """The de la Vallee-Poussin bound of alternating blocks; 0 when there are too few."""
+    spoilt = math.ceil((len(blocks) - 2 * heads) / 2)
+    if spoilt < 1:
+        return arb(0)
+    smallest = sorted((b.weight.lower() for b in blocks), key=float)[:spoilt]
+    if norm is Norm.SUP:
+        return smallest[-1]
+    total = sum(smallest, arb(0))
+    return total if norm is Norm.L1 else total.sqrt()

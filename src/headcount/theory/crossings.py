@@ -1,0 +1,158 @@
+"""Where a sum of decaying curves changes sign, with proof that it changes nowhere else.
+
+r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = s - L for lin curves, log(s/L) for log ones). Far out the slowest curve decides the
+sign. The rest is cut into cells until on each r keeps its sign, or r' does, so that the signs at the cell's ends tell
+whether there is a zero; bisection then finds the lag behind it. Both properties are shown by Taylor's formula with
+remainder in balls, at a precision that holds the cancellation, hence with certainty.
+"""
+
+import dataclasses
+import itertools
+from fractions import Fraction
+
+from flint import arb
+
+from headcount.theory.families import AbstractFamily
+
+FIRST_CELLS = 8
+MOST_DEPTH = 14
+ORDER = 32
+MOST_HALVINGS = 160
+
+
+@dataclasses.dataclass(frozen=True)
+class Term:
+    """One curve of the residual: coefficient times phi(s; rate)."""
+
+    coefficient: arb
+    family: AbstractFamily
+    rate: float
+
+    @property
+    def decay(self) -> tuple[Fraction, int | None]:
+        """-(log phi)'(s) as (c, k): the constant c (k is None) or c/(s + k)."""
+        return Fraction(self.rate), None if self.family.name == "lin" else 1 - self.family.first_lag
+
+
+def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] | None:
+    """Lags n > start such that r keeps its sign on [start, n1-1], [n1, n2-1], …, or None where that cannot be shown.
+
+    `ordered` runs from slow to fast and `partial` holds the partial sums of the terms at `start`.
+    """
+    if _one_sign(partial):
+        return []
+    if len({t.family.name for t in ordered}) > 1:
+        return None
+    sum_ = ExponentialSum([t.coefficient * _at(t, start) for t in ordered], [arb(t.rate) for t in ordered])
+    reach = sum_.reach()
+    cells = None if reach is None else _brackets(sum_, reach)
+    if cells is None:
+        return None
+    found = [_lag_after(sum_, low, high, start, ordered[0].decay[1]) for low, high in cells]
+    return None if None in found else [n for n in found if n is not None]
+
+
+@dataclasses.dataclass(frozen=True)
+class ExponentialSum:
+    """sum_h w_h e^{-b_h x} with rates in ascending order."""
+
+    weights: list[arb]
+    rates: list[arb]
+
+    def terms(self, x: arb) -> list[arb]:
+        return [w * (-b * x).exp() for w, b in zip(self.weights, self.rates, strict=True)]
+
+    def __call__(self, x: arb) -> arb:
+        return sum(self.terms(x), arb(0))
+
+    def reach(self) -> arb | None:
+        """An x beyond which the slowest curve decides the sign: there the partial sums are of one sign, and stay so."""
+        x = 1 / self.rates[-1]
+        for _ in range(80):
+            if _one_sign(list(itertools.accumulate(self.terms(x)))):
+                return x
+            x = 2 * x
+        return None
+
+    def decided(self, middle: arb, half: arb) -> bool:
+        """Has r one sign, or r' one sign, on the whole cell? By Taylor's formula about the middle with its remainder."""
+        terms = self.terms(middle)
+        spans = [b * half for b in self.rates]
+        sizes = [abs(t) * z.exp() for t, z in zip(terms, spans, strict=True)]
+        rest = sum((s * z**ORDER for s, z in zip(sizes, spans, strict=True)), arb(0)) / arb.fac_ui(ORDER)
+        steps = [sum(terms, arb(0))]
+        for k in range(1, ORDER):
+            terms = [-t * z / k for t, z in zip(terms, spans, strict=True)]
+            steps.append(sum(terms, arb(0)))  # r^(k)(middle) half^k / k!
+            if k == 1 and not rest <= abs(steps[0]) + abs(steps[1]):
+                return False
+        if abs(steps[0]) > sum((abs(m) for m in steps[1:]), rest):
+            return True
+        rest_of_slope = rest * ORDER  # sum s z^K/(K-1)!, which bounds the remainder of half * r'
+        return bool(abs(steps[1]) > sum((k * abs(m) for k, m in enumerate(steps) if k >= 2), rest_of_slope))
+
+
+def _one_sign(values: list[arb]) -> bool:
+    return all(v >= 0 for v in values) or all(v <= 0 for v in values)
+
+
+def _sign(ball: arb) -> int | None:
+    """-1, 0, 1, or None where the ball does not know."""
+    if ball > 0:
+        return 1
+    if ball < 0:
+        return -1
+    return 0 if ball.is_zero() else None
+
+
+def _at(term: Term, lag: int) -> arb:
+    k = term.decay[1]
+    return (-arb(term.rate) * lag).exp() if k is None else arb(lag + k) ** -arb(term.rate)
+
+
+def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
+    """Cells of (0, reach) over which r changes sign, just once; None where some cell stays undecided."""
+    width = reach / FIRST_CELLS
+    stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
+    found = []
+    while stack:
+        low, high, depth = stack.pop()
+        middle = ((low + high) / 2).mid()
+        if sum_.decided(middle, (high - low) / 2):
+            ends = _sign(sum_(low)), _sign(sum_(high))
+            if None in ends:
+                return None
+            if ends[0] != ends[1]:
+                found.append((low, high))
+        elif depth == MOST_DEPTH:
+            return None
+        else:
+            stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
+    return found
+
+
+def _lag_after(sum_: ExponentialSum, low: arb, high: arb, start: int, k: int | None) -> int | None:
+    """The first lag behind the zero in (low, high)."""
+    left = _sign(sum_(low))
+    for _ in range(MOST_HALVINGS):
+        first, last = _lag(low, start, k), _lag(high, start, k)
+        if first is not None and first == last:
+            return first + 1
+        middle = ((low + high) / 2).mid()
+        sign = _sign(sum_(middle))
+        if sign is None:
+            return None
+        if sign == 0 or sign != left:
+            high = middle
+        else:
+            low = middle
+    return None
+
+
+def _lag(x: arb, start: int, k: int | None) -> int | None:
+    """The last lag at or before position x."""
+    s = start + x if k is None else (start + k) * x.exp() - k
+    whole = s.floor().unique_fmpz()
+    return None if whole is None else int(whole)
+
+

@@ -1,0 +1,75 @@
+"""Which rates to start from: a dense dictionary's optimum, one head more, one head less.
+
+Dictionary. With a budget C the best sum over *any* number of heads is a linear program over all rates. Its dual on a
+grid of rates b_k,
+
+    max_y  sum_s y_s rho(s) - C l     subject to   |sum_s y_s phi(s; b_k)| <= l,   |y_s| <= 1,
+
+has as many variables as rows; the multipliers of its constraints are the coefficients. They sit on a few rates
+(pairs of grid neighbours, where the true rate lies between): clustered, they are the start for `slp`.
+
+One head more. At a solution the rows' multipliers y price every rate: |sum_s y_s phi(s; b)| is what a head at
+b would gain, so that new heads enter at its maxima (column generation). One head less: try each.
+"""
+
+import itertools
+
+import numpy as np
+
+from headcount.theory.fit.interior import program, solve
+from headcount.theory.fit.lp import norm_of_target
+from headcount.theory.fit.sample import Sample
+from headcount.theory.fit.slp import Point, at
+
+DICTIONARY = 160
+STRETCHES = (0.85, 1.0, 1.08, 1.2, 1.5, 2.0)  # of the coordinate, when the heads are spread anew
+
+
+def dictionary_rates(data: Sample, budget: float) -> np.ndarray:
+    """Rates of the budgeted l1 optimum over a dense dictionary, neighbours merged."""
+    grid = data.dictionary(DICTIONARY)
+    scale = max(norm_of_target(data), 1e-300)
+    S, atoms = len(data.target), data.columns(grid).T  # [K, S]
+    one = np.ones((len(grid), 1))
+    box = np.hstack([np.eye(S), np.zeros((S, 1))])
+    G = np.vstack([np.hstack([atoms, -one]), np.hstack([-atoms, -one]), box, -box])
+    h = np.concatenate([np.zeros(2 * len(grid)), np.ones(2 * S)])
+    c = np.concatenate([-data.target / scale, [budget / scale]])
+    answer = solve(program(S + 1, c=c, limits=(G, h)), 1e-8)
+    a = answer.z[: len(grid)] - answer.z[len(grid) : 2 * len(grid)]
+    return clusters(grid, a)
+
+
+def clusters(grid: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Neighbouring rates of one sign as one rate, the weighted mean of their logarithms."""
+    used = np.flatnonzero(np.abs(a) > 1e-6 * np.abs(a).max(initial=0.0))
+    groups: list[list[int]] = []
+    for k in used:
+        if groups and k - groups[-1][-1] == 1 and np.sign(a[k]) == np.sign(a[groups[-1][-1]]):
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return np.array([np.exp(np.average(np.log(grid[g]), weights=np.abs(a[g]))) for g in groups])
+
+
+def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point]:
+    """The best points with one head added: between two neighbours or beyond the outermost, or all heads spread anew."""
+    low, high = data.coordinate(data.dictionary(2))
+    u = np.sort(data.coordinate(rates))
+    places = [(x + y) / 2 for x, y in itertools.pairwise([low, *u, high])]
+    spots = [np.append(u, v) for v in [*places, low, high]]
+    if len(u) >= 2:
+        spread = np.interp(np.linspace(0, 1, len(u) + 1), np.linspace(0, 1, len(u)), u)
+        spots += [spread * stretch for stretch in STRETCHES]
+    points = [at(data, data.rates_at(np.sort(s)), 1e-7) for s in spots]
+    return sorted(points, key=lambda p: p.error)[:count]
+
+
+def with_one_less(data: Sample, rates: np.ndarray, pairs: int = 4) -> Point:
+    """The best point with one head removed, or with two joined, among the closest pairs."""
+    u = np.sort(data.coordinate(rates))
+    fewer = []
+    for i in np.argsort(np.diff(u))[:pairs]:
+        fewer += [np.delete(u, i), np.delete(u, i + 1), np.concatenate([u[:i], [(u[i] + u[i + 1]) / 2], u[i + 2 :]])]
+    unique = {tuple(f): f for f in fewer or [u[:0]]}
+    return min((at(data, data.rates_at(f), 1e-7) for f in unique.values()), key=lambda p: p.error)

@@ -1,0 +1,122 @@
+"""The best coefficients for given rates: a linear program (l1, sup) or a quadratic one (l2), with or without budget.
+
+Norms enter the interior point of `interior` as follows: l1 as absolute rows; sup with the bound as an extra variable; l2
+as square rows. A finite budget sum |a_h| <= C adds variables e_h >= |a_h| / C with sum e_h <= 1.
+
+The columns are first made orthonormal (a = R^-1 c): they are nearly dependent, and optima in the raw basis lose all
+digits. An optimum far below the target's size is solved again for what is left, rescaled to 1.
+"""
+
+import math
+
+import numpy as np
+from scipy.linalg import lapack
+
+from headcount.theory.fit.interior import Program, Solution, program, solve
+from headcount.theory.fit.sample import Sample, size
+from headcount.theory.problem import Norm
+
+
+def coefficients(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> np.ndarray:
+    """argmin_a of the error for fixed rates within the budget.  [H]"""
+    return solved(data, rates, tol)[0]
+
+
+def solved(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients [H] and the rows' multipliers y [S]: |sum_s y_s phi(s; b)| is what a new head at b would gain."""
+    if len(rates) == 0:
+        return np.zeros(0), _signs(data)
+    A = data.columns(rates)  # [S, H]
+    a, y, error = np.zeros(len(rates)), _signs(data), norm_of_target(data)
+    for _ in range(3):
+        before = error
+        b, multiplier = _correction(data, A, a, before, tol)
+        after = size(data.norm, data.target - A @ b)
+        if after < error:
+            a, y, error = b, multiplier, after
+        if not 0 < error < 1e-3 * before:
+            break
+    return a, y
+
+
+def _correction(data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    """The best coefficients, found as a change of `a` in units of the error `scale`."""
+    H, limits, start = len(a), None, None
+    change = triangular(orthonormal(A, scale / data.budget), np.eye(H))
+    B, residual = A @ change, (data.target - A @ a) / max(scale, 1e-300)
+    if math.isfinite(data.budget):
+        one, none = np.eye(H), np.zeros((H, H))
+        step = change * (scale / data.budget)
+        G = np.vstack([np.hstack([step, -one]), np.hstack([-step, -one]), np.append(np.zeros(H), np.ones(H))])
+        h = np.concatenate([-a, a, [data.budget]]) / data.budget
+        spare = max(1 - np.abs(a).sum() / data.budget, 1e-3)
+        limits, start = (G, h), np.append(np.zeros(H), np.abs(a) / data.budget + 0.5 * spare / H)
+        B = np.hstack([B, np.zeros_like(B)])
+        if data.norm is Norm.SUP:
+            start = np.append(start, 2.0)
+    lp = fit_program(data.norm, residual, B, limits)
+    answer = solve(lp, tol, start)
+    return within(a + scale * (change @ answer.x[:H]), data.budget), multipliers(data.norm, lp, answer, len(data.target))
+
+
+def fit_program(norm: Norm, target: np.ndarray, B: np.ndarray, limits) -> Program:
+    """The norm of target - B x, minimised subject to limits."""
+    n = B.shape[1]
+    if norm is Norm.L1:
+        return program(n, absolute=(B, target, np.ones(len(target))), limits=limits)
+    if norm is Norm.L2:
+        return program(n, squares=(B, target), limits=limits)
+    one = np.ones((len(target), 1))
+    G, h = np.concatenate([np.hstack([B, -one]), np.hstack([-B, -one])]), np.concatenate([target, -target])
+    if limits is not None:
+        G = np.concatenate([G, np.hstack([limits[0], np.zeros((len(limits[1]), 1))])])
+        h = np.concatenate([h, limits[1]])
+    return program(n + 1, c=np.append(np.zeros(n), 1.0), limits=(G, h))
+
+
+def multipliers(norm: Norm, lp: Program, answer: Solution, S: int) -> np.ndarray:
+    """The residual's dual on the rows.  [S]"""
+    if norm is Norm.L1:
+        return answer.y[:S]
+    if norm is Norm.L2:
+        return (lp.k - lp.K @ answer.x)[:S]
+    return answer.z[S : 2 * S] - answer.z[:S]
+
+
+def within(a: np.ndarray, budget: float) -> np.ndarray:
+    """Coefficients scaled back into the budget where rounding left it."""
+    total = math.fsum(np.abs(a))
+    if total <= budget:
+        return a
+    a = a * (budget / total) * (1 - 1e-15 * (len(a) + 4))
+    return a
+
+
+def norm_of_target(data: Sample) -> float:
+    return data.error(np.zeros(0), np.zeros(0))
+
+
+def orthonormal(B: np.ndarray, floor: np.ndarray | float = 0.0) -> np.ndarray:
+    """R such that B R^-1 is nearly orthonormal. Diagonals below `floor` are raised to it: directions that the budget
+    keeps from mattering stay as short as they are."""
+    norms = np.maximum(np.linalg.norm(B, axis=0), 1e-300)
+    R = np.linalg.qr(B / norms, mode="r") * norms
+    least = np.maximum(floor, 1e-13 * norms)
+    i = np.flatnonzero(np.abs(np.diag(R)) < least)
+    R[i, i] = np.broadcast_to(least, norms.shape)[i]
+    return R
+
+
+def triangular(R: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """R^-1 right."""
+    return lapack.dtrtrs(R, right)[0]
+
+
+def _signs(data: Sample) -> np.ndarray:
+    """The multipliers at zero coefficients."""
+    if data.norm is Norm.L1:
+        return np.sign(data.target)
+    if data.norm is Norm.L2:
+        return data.target / max(norm_of_target(data), 1e-300)
+    worst = np.abs(data.target) >= np.abs(data.target).max(initial=0.0) * (1 - 1e-12)
+    return np.sign(data.target) * worst / max(1, worst.sum())

@@ -1,0 +1,223 @@
+"""A fitting problem as arrays: one row a lag, then one row a block of lags; the rates allowed; the coordinate to move in.
+
+Blocks. Far out a sum of decaying heads is smooth and keeps its sign (H heads change it at most H - 1 times), so that in
+l1 a block of lags counts with the modulus of its sum, which has a closed form (a geometric sum, a difference of Hurwitz
+zetas). The full sample has a row for every lag below `Problem.length` and, where the tail counts, blocks up to infinity.
+The thin sample, on which searches run, has blocks from lag 40 on: some 100 rows instead of 1000. In l2 and sup a block
+is represented by its middle or first lag. Reported errors never come from here: `errors.measure` recomputes them.
+
+Coordinate. Searches move u = log(1 - e^{-k b}), where e^{-k b} is the curve at the nearest lag that tells rates apart
+(lin: e^{-b}; log: 2^{-b}). For slow heads u is log b; fast ones, which differ only by e^{-k b}, lie close together in
+it, and the limit curve b = inf is the ordinary point u = 0.
+"""
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+
+from headcount.core.errors import require
+from headcount.memory.kernels import AbstractKernel
+from headcount.theory.families import AbstractFamily, Lin, Log
+from headcount.theory.problem import Norm, Problem
+
+DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the target needs it)
+GROWTH = 0.05  # length of a block relative to its lag
+SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
+FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Arrays of one problem: S rows are len(lags) lags and len(starts) blocks [starts, ends)."""
+
+    family: AbstractFamily
+    norm: Norm
+    lags: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    target: np.ndarray  # [S]
+    length: int
+    budget: float
+    low: float
+    high: float
+
+    @property
+    def unit(self) -> float:
+        """k of the coordinate."""
+        return 1.0 if isinstance(self.family, Lin) else math.log(2.0)
+
+    def distances(self, lags: np.ndarray) -> np.ndarray:
+        """m(s) with phi(s; b) = x^m(s), x = e^{-k b}."""
+        if isinstance(self.family, Lin):
+            return lags
+        return np.log2(lags if isinstance(self.family, Log) else 1 + lags)
+
+    def columns(self, rates: np.ndarray) -> np.ndarray:
+        """Rows of each head's curve.  [S, H]"""
+        return np.concatenate([self.family.columns(rates, self.lags), self._blocks(rates)])
+
+    def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d/du and d2/du2 of the columns, [S, H] each: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
+        m, kb = self._distances[:, None], self.unit * rates[None, :]
+        rest = -np.expm1(-kb)  # 1 - x
+        with np.errstate(over="ignore"):
+            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb))  # m x^(m-1)
+            second = m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0))
+        first, second = -first * rest, rest * (second * rest - first)
+        if len(self.starts) == 0:
+            return first, second
+        slope, bend = self._block_derivatives(rates)
+        return np.concatenate([first, slope]), np.concatenate([second, bend])
+
+    def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
+        """The error in float64, for comparing candidates."""
+        return size(self.norm, self.target - self.columns(rates) @ coefficients if len(rates) else self.target)
+
+    def coordinate(self, rates: np.ndarray) -> np.ndarray:
+        """u(b).  [H]"""
+        return np.log(-np.expm1(-self.unit * rates))
+
+    def rates_at(self, u: np.ndarray) -> np.ndarray:
+        """b(u), within the bounds.  [H]"""
+        with np.errstate(divide="ignore"):
+            return self.bounded(-np.log(-np.expm1(np.minimum(u, 0.0))) / self.unit)
+
+    def bounded(self, rates: np.ndarray) -> np.ndarray:
+        return np.clip(rates, self.low, self.high)
+
+    def dictionary(self, count: int) -> np.ndarray:
+        """Rates that cover the family, evenly spaced in u.  [count]"""
+        low = max(self.low, 0.2 / self.length) if isinstance(self.family, Lin) else max(self.low, 0.02)
+        ends = self.coordinate(np.array([low, self.high]))
+        return self.rates_at(np.linspace(ends[0], ends[1], count))
+
+    @functools.cached_property
+    def _distances(self) -> np.ndarray:
+        return self.distances(self.lags)
+
+    def _blocks(self, rates: np.ndarray) -> np.ndarray:
+        """Block rows of each head; accepts complex rates, for derivatives.  [K, H]"""
+        if self.norm is Norm.L1:
+            return tail_sums(self.family, rates, self.starts) - tail_sums(self.family, rates, self.ends)
+        lags, weights = represented(self.norm, self.starts, self.ends)
+        return weights[:, None] * np.exp(-self.unit * rates[None, :] * self.distances(lags)[:, None])
+
+    def _block_derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """By complex steps in b (exact), then du/db: f_u = f_b b_u, and u's own curvature by a difference of f_u."""
+
+        def slope(b):
+            return self._blocks(b + 1e-20j).imag / 1e-20 * (np.expm1(self.unit * b) / self.unit)
+
+        u, eps = self.coordinate(rates), 1e-5
+        lower = self.rates_at(u - eps)
+        here = slope(rates)
+        return here, (here - slope(lower)) / eps
+
+
+def size(norm: Norm, residual: np.ndarray) -> float:
+    """The norm of a residual."""
+    if norm is Norm.L1:
+        return float(np.abs(residual).sum())
+    if norm is Norm.L2:
+        return float(np.linalg.norm(residual))
+    return float(np.abs(residual).max(initial=0.0))
+
+
+def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lag that stands for each block in l2 (its middle, weighted by the root of its length) or sup (its first)."""
+    if norm is Norm.L2:
+        return np.floor((starts + ends - 1) / 2), np.sqrt(ends - starts)
+    return starts, np.ones(len(starts))
+
+
+def tail_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """sum_{s >= start} phi(s; b), starts >= 20; 0 for start = inf. Powers by Euler-Maclaurin, exact to 1e-13.  [K, H]"""
+    s, b = np.asarray(starts, dtype=np.float64)[:, None], np.asarray(rates)[None, :]
+    finite = np.isfinite(s)
+    s = np.where(finite, s, 1e30)
+    if isinstance(family, Lin):
+        return np.where(finite, np.exp(-b * s) / -np.expm1(-b), 0.0)
+    s = s if isinstance(family, Log) else s + 1
+    power = np.exp(-b * np.log(s))
+    series = s / (b - 1) + 0.5 + b / (12 * s) - b * (b + 1) * (b + 2) / (720 * s**3) + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
+    return np.where(finite, power * series, 0.0)
+
+
+def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
+    """The full sample of a problem. `lowest_rate` overrides the smallest rate that heads may have."""
+    family = problem.family
+    low = 0.0 if problem.window is not None and not problem.tail_counts else family.lowest_rate
+    if lowest_rate is not None:
+        require(lowest_rate >= 0, f"lowest_rate {lowest_rate}", "at least 0", "heads cannot grow with the lag")
+        low = lowest_rate
+    floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4  # the search works in log b, so that 0 is out of its reach
+    if problem.tail_counts and not isinstance(family, Lin):
+        floor = 1 + 1e-6
+    high = 45.0 if isinstance(family, Lin) else 65.0  # e^-45 and 2^-65 are below float64's resolution of 1
+    starts, ends = _tail_edges(problem)
+    target = np.concatenate([problem.target, _block_target(problem.norm, problem.kernel, starts, ends)])
+    return Sample(family, problem.norm, problem.lags, starts, ends, target, problem.length, problem.budget, max(low, floor), high)
+
+
+def thin(full: Sample) -> Sample:
+    """Blocks of lags; the full sample where the target is too rough for that."""
+    count = len(full.lags)
+    values, dense = full.target[:count], DENSE_LAGS
+    while 2 * dense < count:
+        edges = _edges(full.lags, dense)
+        keep = np.concatenate([full.lags[:dense], (edges[:-1] + edges[1:] - 1) / 2])
+        between = np.interp(full.lags, keep, np.interp(keep, full.lags, values))
+        if np.abs(between - values).sum() <= SMOOTH * np.abs(values).sum():
+            starts, ends = np.concatenate([edges[:-1], full.starts]), np.concatenate([edges[1:], full.ends])
+            inside = _compressed(full.norm, full.lags, values, edges)
+            target = np.concatenate([values[:dense], inside, full.target[count:]])
+            return dataclasses.replace(full, lags=full.lags[:dense], starts=starts, ends=ends, target=target)
+        dense *= 2
+    return full
+
+
+def _edges(lags: np.ndarray, dense: int) -> np.ndarray:
+    """Block borders from lag number `dense` to the end of the lags."""
+    edges, end = [lags[dense]], lags[-1] + 1
+    while edges[-1] < end:
+        edges.append(min(edges[-1] + max(1.0, math.floor(GROWTH * edges[-1])), end))
+    return np.array(edges)
+
+
+def _compressed(norm: Norm, lags: np.ndarray, values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The target's block rows."""
+    if norm is Norm.L1:
+        return np.add.reduceat(values, (edges[:-1] - lags[0]).astype(int))
+    at, weights = represented(norm, edges[:-1], edges[1:])
+    return weights * values[(at - lags[0]).astype(int)]
+
+
+def _tail_edges(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks beyond the window: lengthening ratios, the last one without end in l1."""
+    if not problem.tail_counts:
+        return np.zeros(0), np.zeros(0)
+    ratios = np.exp(np.cumsum(0.08 * 1.15 ** np.arange(30)))
+    edges = np.floor(problem.length * np.concatenate([[1.0], ratios]))
+    last = np.inf if problem.norm is Norm.L1 else edges[-1] * 4
+    return edges, np.append(edges[1:], last)
+
+
+def _block_target(norm: Norm, kernel: AbstractKernel, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The kernel's block rows beyond the window (zero beyond its support)."""
+    if len(starts) == 0 or kernel.support is not None:
+        return np.zeros(len(starts))
+    if norm is not Norm.L1:
+        at, weights = represented(norm, starts, ends)
+        return weights * np.asarray(kernel.formula(at, np), dtype=np.float64)
+    values = kernel.values(int(FAR * starts[0]))
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    positive = bool(values[-1] >= 0)
+    rows = np.zeros(len(starts))
+    for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if end <= len(values):
+            rows[k] = sums[int(end)] - sums[int(start)]
+        elif positive:  # beyond: a kernel of one sign sums to its tail bound (exact for powers and exponentials)
+            rows[k] = kernel.tail(int(start)) - (kernel.tail(int(end)) if math.isfinite(end) else 0.0)
+    return rows

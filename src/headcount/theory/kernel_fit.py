@@ -1,0 +1,267 @@
+"""`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is worth.
+
+    check input -> fit -> freeze the numbers that are returned -> measure them -> certified lower bound -> gate
+                -> float32 and bfloat16 -> what the paper promises
+
+The measured error belongs to the very numbers returned (doubles where these do, decimal strings where cancellation
+needs more digits). A certified lower bound above a measured error would mean that one of them is wrong, so it stops
+the run instead of being printed.
+
+    hc.fit_kernel("lag:2", bias="lin", heads=4, budget=1e3).error.l1     # 0.0777
+"""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from headcount.core.errors import CheckFailed, InputError, require, unknown
+from headcount.core.refs import Ref
+from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
+from headcount.theory.bounds import LowerBound, lower_bound
+from headcount.theory.errors import Errors, Norms, measure
+from headcount.theory.families import FAMILIES, family
+from headcount.theory.fit import fewest_heads, fit_heads
+from headcount.theory.frozen import Number, frozen, to_text
+from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.promised import Promised, promised
+from headcount.theory.rounding import Dtype, Rounded, digits_lost, fit_for_precision, rounded_errors, softmax_weights
+from headcount.theory.shaped import DEFAULT_LEAK, ShapedFit, fit_shaped
+from headcount.theory.shaped_fit import fewest_shaped, rounded_shaped
+
+SHAPES = ("peak", "table", "rope")
+MOST_HEADS = 4096
+Progress = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelFit:
+    """Four numbers for a kernel and a bias: promised, possible (`error`, `lower_bound`), representable (float32, bfloat16)."""
+
+    kernel: str
+    bias: str
+    heads: int
+    norm: Norm
+    window: int | None
+    budget: float
+    rates: tuple[float, ...]
+    coefficients: tuple[Number, ...]
+    errors: Errors
+    rounded: dict[str, Rounded]
+    coefficient_sum: Number
+    digits_lost: float
+    lower_bound: LowerBound | None
+    promised: Promised
+    method: str
+    notes: tuple[str, ...]
+    parameters: tuple[dict[str, Any], ...]
+    values: np.ndarray = dataclasses.field(repr=False)  # the fitted kernel on lags 0..length-1, float64
+    target: np.ndarray = dataclasses.field(repr=False)
+    softmax_weight_sum: Number | None = None
+    sink: dict[str, Any] | None = None
+    seconds: float = 0.0
+
+    @property
+    def error(self) -> Norms:
+        """Upper ends of the enclosures of the l1, l2 and sup error, tail included."""
+        return self.errors.absolute
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation that overflows) or 'none asked for'."""
+        bound = self.lower_bound
+        return {
+            "kernel": self.kernel, "bias": self.bias, "heads": self.heads, "norm": str(self.norm), "window": self.window,
+            "budget": _finite(self.budget), "rates": [_finite(b, "inf") for b in self.rates], "coefficients": list(self.coefficients),
+            "error": _json_norms(self.errors.absolute),
+            "error_float32": _finite(self.rounded["float32"].error[self.norm]), "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
+            "coefficient_sum": self.coefficient_sum, "digits_lost": self.digits_lost,
+            "lower_bound": None if bound is None else {
+                "value": bound.value, "certified": bound.certified, "budget": None if bound.budget is None else _finite(bound.budget),
+                "heads": bound.heads, "method": bound.method, "missing": bound.missing, "source": str(bound.ref)},
+            "promised": self.promised.to_json(), "seconds": self.seconds,
+            "error_relative": _json_norms(self.errors.relative), "error_window": _json_norms(self.errors.window),
+            "kernel_norm": _json_norms(self.errors.kernel),
+            "tail": {**dataclasses.asdict(self.errors.tail), "bound": _finite(self.errors.tail.bound)},
+            "rounding": {name: {**_json_norms(r.error), "finite": r.finite} for name, r in self.rounded.items()},
+            "softmax_weight_sum": self.softmax_weight_sum, "sink": self.sink, "parameters": list(self.parameters),
+            "method": self.method, "notes": list(self.notes),
+        }
+
+
+def fit_kernel(
+    kernel: Any, bias: str = "lin", heads: int | None = None, tol: float | None = None, budget: float = math.inf, norm: str = "l1",
+    window: int | None = None, dtype: str | None = None, certify: bool = True, progress: Progress | None = None,
+) -> KernelFit:
+    """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol` (relative to the kernel's own norm).
+
+    kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values, one a lag. budget bounds
+    sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by what they give in that format. certify: also
+    compute the lower bound.
+    """
+    started = time.perf_counter()
+    say = progress or (lambda message: None)
+    name, built = _kernel(kernel)
+    problem = _problem(built, bias, budget, norm, window)
+    _check_request(problem, name, heads, tol)
+    form = _choice(Dtype, dtype, "dtype") if dtype is not None else None
+    if bias in SHAPES:
+        result = _fit_shape(problem, name, bias, heads, tol, form)
+    else:
+        result = _fit_decays(problem, name, heads, tol, form, say)
+        if certify:
+            say("lower bound")
+            result = dataclasses.replace(result, lower_bound=lower_bound(problem, result.heads))
+            gate(result)
+    return dataclasses.replace(result, seconds=time.perf_counter() - started)
+
+
+def gate(result: KernelFit) -> None:
+    """Refuse a result whose certified lower bound lies above its measured error: both cannot be right."""
+    bound, error = result.lower_bound, result.errors.absolute[result.norm]
+    if bound is not None and bound.certified and bound.value > error:
+        raise CheckFailed(f"certified lower bound {bound.value!r} ({bound.method}) exceeds the measured error {error!r} of {result.kernel} ({result.method})")
+
+
+def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
+    if isinstance(kernel, (list, tuple, np.ndarray)):
+        kernel = ArrayKernel(tuple(np.asarray(kernel, dtype=np.float64).ravel()))
+    built = kernels.build(kernel)
+    if isinstance(kernel, str):
+        return kernel, built
+    if isinstance(built, ArrayKernel):
+        return f"array of {len(built.numbers)} lags", built
+    return f"{built.kind}:{','.join(str(v) for v in vars(built).values())}", built
+
+
+def _problem(kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None) -> Problem:
+    if bias not in FAMILIES and bias not in SHAPES:
+        raise unknown("bias", bias, (*FAMILIES, *SHAPES))
+    require(not math.isnan(budget), "budget nan", "a positive number", "leave it out for none")
+    return Problem(kernel, family(bias if bias in FAMILIES else "lin"), _choice(Norm, norm, "norm"), window, budget)
+
+
+def _choice(kind: Any, value: str, noun: str) -> Any:
+    if value not in list(kind):
+        raise unknown(noun, value, [str(x) for x in kind])
+    return kind(value)
+
+
+def _check_request(problem: Problem, name: str, heads: int | None, tol: float | None) -> None:
+    given = "both heads and tol" if heads is not None else "neither heads nor tol"
+    require((heads is None) != (tol is None), given, "one of the two", "pass --heads 8, or --tol 0.01")
+    require(heads is None or 1 <= heads <= MOST_HEADS, f"heads {heads}", f"between 1 and {MOST_HEADS}", "pass --heads 1 or more")
+    require(tol is None or 0 < tol < 1, f"tol {tol}", "a relative error between 0 and 1", "pass for example --tol 0.01")
+    if not np.any(problem.target):
+        hidden = problem.family.first_lag > 0 and bool(np.any(problem.kernel.values(problem.length)))
+        why = "only lag 0 of it differs from 0, which the log bias cannot see" if hidden else "it is 0 at every lag"
+        raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", "use --bias lin or log1p" if hidden else "check the kernel")
+
+
+def _fit_decays(problem: Problem, name: str, heads: int | None, tol: float | None, form: Dtype | None, say: Progress) -> KernelFit:
+    say("fitting")
+    notes: tuple[str, ...] = ()
+    if tol is not None:
+        found = fewest_heads(problem, tol)
+        heads = found.head_sum.heads
+    else:
+        assert heads is not None
+        found = fit_heads(problem, heads)
+    head_sum, method, notes = found.head_sum, found.method, tuple(found.notes)
+    if form is not None:
+        say(f"fitting for {form}")
+        head_sum, method, notes = _for_precision(problem, heads, form, head_sum, method, notes)
+    if head_sum.heads < heads:
+        notes = (*notes, f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0")
+    head_sum, numbers, errors = frozen(problem, _padded(head_sum, heads))
+    if tol is not None and errors.relative[problem.norm] > tol:
+        notes = (*notes, f"tol {tol:g} was not reached with {head_sum.heads} heads")
+    return _assemble(problem, name, head_sum, numbers, errors, method, notes)
+
+
+def _padded(head_sum: HeadSum, heads: int) -> HeadSum:
+    """As many heads as were asked for: a layer has them whether or not they help."""
+    spare = heads - head_sum.heads
+    rate = head_sum.family.lowest_rate + 1.0
+    return HeadSum(head_sum.family, head_sum.rates + (rate,) * spare, head_sum.coefficients + (fmpq(0),) * spare)
+
+
+def _for_precision(problem: Problem, heads: int, form: Dtype, head_sum: HeadSum, method: str, notes: tuple[str, ...]) -> tuple[HeadSum, str, tuple[str, ...]]:
+    """Replace the heads where others give less error in the format."""
+    exact = measure(problem, head_sum)
+
+    def refit(limited: Problem) -> tuple[HeadSum, str]:
+        again = fit_heads(limited, heads)
+        return again.head_sum, again.method
+
+    best = fit_for_precision(problem, form, refit, exact.kernel[problem.norm])
+    if best.error[problem.norm] < rounded_errors(problem, head_sum, form, exact).error[problem.norm]:
+        return best.head_sum, f"{best.method}, for {form}", (f"budget {best.budget:.3g} is what {form} affords here",)
+    return head_sum, method, notes
+
+
+def _assemble(problem: Problem, name: str, head_sum: HeadSum, numbers: tuple[Number, ...], errors: Errors, method: str, notes: tuple[str, ...]) -> KernelFit:
+    rounded = {str(d): rounded_errors(problem, head_sum, d, errors) for d in Dtype}
+    curve = problem.family.columns(np.array(head_sum.rates), np.arange(problem.length, dtype=np.float64))  # [S, H]
+    weights = softmax_weights(problem, head_sum)
+    return KernelFit(
+        kernel=name, bias=problem.family.name, heads=head_sum.heads, norm=problem.norm, window=problem.window, budget=problem.budget,
+        rates=head_sum.rates, coefficients=numbers, errors=errors, rounded=rounded,
+        coefficient_sum=to_text(sum((abs(a) for a in head_sum.coefficients), fmpq(0))),
+        digits_lost=digits_lost(problem, head_sum, errors), lower_bound=None, promised=promised(problem, head_sum.heads, errors.kernel[problem.norm]),
+        method=method, notes=notes, parameters=(), values=_drawn(curve, head_sum), target=problem.kernel.values(problem.length),
+        softmax_weight_sum=_finite(float(np.abs(weights).sum())), sink=_sink(head_sum))
+
+
+def _drawn(curve: np.ndarray, head_sum: HeadSum) -> np.ndarray:
+    """The sum of heads for the eye: exact products are not needed where float64 holds them, and where not, extended floats help."""
+    wide = np.array([np.longdouble(to_text(a)) for a in head_sum.coefficients], dtype=np.longdouble)
+    return np.asarray(curve.astype(np.longdouble) @ wide, dtype=np.float64)
+
+
+def _sink(head_sum: HeadSum) -> dict[str, Any]:
+    """A zero-value token whose logit stands in for the lags before the sequence began, so that softmax at position t divides by the full Z."""
+    if head_sum.family.name == "lin":
+        bias = [-math.log(-math.expm1(-b)) if 0 < b < math.inf else None for b in head_sum.rates]
+        return {"formula": "logit(t) = -rate (t+1) + bias, value 0", "bias": bias}
+    shift = "t+1" if head_sum.family.name == "log" else "t+2"
+    return {"formula": f"logit(t) = log zeta(rate, {shift}), value 0", "bias": None}
+
+
+def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: float | None, form: Dtype | None) -> KernelFit:
+    if heads is not None:
+        fit = fit_shaped(problem, bias, heads, form.unit if form else DEFAULT_LEAK)
+    else:
+        assert tol is not None
+        fit = fewest_shaped(problem, bias, tol)
+    refusal = Promised(None, False, False, (f"the paper's theorems are about lin and log biases, not {bias}",), Ref("wang-e-2024", "Section 2"))
+    return KernelFit(
+        kernel=name, bias=bias, heads=fit.heads, norm=problem.norm, window=problem.window, budget=problem.budget, rates=_sharpness(fit),
+        coefficients=fit.coefficients, errors=fit.errors, rounded={str(d): rounded_shaped(problem, fit, d) for d in Dtype},
+        coefficient_sum=fit.coefficient_sum, digits_lost=_shape_digits(problem, fit), lower_bound=None, promised=refusal, method=fit.method, notes=(),
+        parameters=tuple(s.parameters() for s in fit.shapes), values=fit.values(problem.length), target=problem.kernel.values(problem.length))
+
+
+def _sharpness(fit: ShapedFit) -> tuple[float, ...]:
+    """The one rate a peak has; other shapes have none."""
+    return tuple(p["sharpness"] for p in (s.parameters() for s in fit.shapes) if "sharpness" in p)
+
+
+def _shape_digits(problem: Problem, fit: ShapedFit) -> float:
+    sizes = [abs(a) * _size(shape.values(problem.length), problem.norm) for a, shape in zip(fit.coefficients, fit.shapes, strict=True)]
+    return max(0.0, math.log10(math.fsum(sizes) / fit.errors.kernel[problem.norm]))
+
+
+def _size(values: np.ndarray, norm: Norm) -> float:
+    return float(np.linalg.norm(values, {Norm.L1: 1, Norm.L2: 2, Norm.SUP: np.inf}[norm]))
+
+
+def _finite(value: float, otherwise: str | None = None) -> Any:
+    return value if math.isfinite(value) else otherwise
+
+
+def _json_norms(norms: Norms) -> dict[str, Any]:
+    return {name: _finite(value) for name, value in norms.to_json().items()}

@@ -1,0 +1,148 @@
+"""What the same heads give in float32 and bfloat16, and how large coefficients a precision affords.
+
+How a head is evaluated. A softmax head at lag s weighs p_h(s) = phi(s; b_h) / Z_h, Z_h = sum_s phi(s; b_h) over the lags
+handled one by one, and its value map carries w_h = a_h Z_h; the kernel is sum_h w_h p_h(s). Rates, logits and the softmax
+are float32; then p_h(s) and w_h are rounded to the format, and products and the sum over heads accumulate in float32. For
+float32 this is plain float32, for bfloat16 what attention on common hardware does ("probabilities and values"). Z_h
+is a design constant: w_h = a_h Z_h is computed exactly and rounded once.
+
+What is lost. Rounding moves each w_h p_h(s) by about u |w_h| p_h(s), so the l1 error grows by about u sum_h |w_h|
+(u = 2^-24 for float32, 2^-9 for bfloat16), and
+    digits_lost = log10( sum_h |a_h| ||phi_h|| / ||kernel|| ),
+the condition number of the sum in the norm of the problem, at least 0.
+"""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+from flint import arb
+
+from headcount.core.errors import require
+from headcount.theory.balls import precision
+from headcount.theory.errors import Errors, Norms, measure
+from headcount.theory.problem import HeadSum, Norm, Problem
+
+LADDER = (1e4, 30.0, 1.0, 0.1, 0.01, 1e-3)  # what rounding may cost at each budget, relative to the kernel
+
+
+class Dtype(enum.StrEnum):
+    """Number formats in which heads are evaluated."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+    @property
+    def scalar(self) -> np.dtype:
+        return np.dtype(np.float32) if self is Dtype.FLOAT32 else np.dtype(ml_dtypes.bfloat16)
+
+    @property
+    def unit(self) -> float:
+        """The unit roundoff u."""
+        return 2.0**-24 if self is Dtype.FLOAT32 else 2.0**-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Rounded:
+    """The error of the rounded evaluation over the explicit lags plus the exact tail; `finite` is False after an overflow."""
+
+    dtype: Dtype
+    error: Norms
+    finite: bool
+
+
+def softmax_weights(problem: Problem, head_sum: HeadSum) -> np.ndarray:
+    """w_h = a_h Z_h in float64, computed in balls (inf where it exceeds a double).  [H]"""
+    with precision(128):
+        weights = []
+        for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
+            total = sum(problem.family.curve(rate, problem.length), arb(0))
+            weights.append(_to_float(arb(a) * total))
+    return np.array(weights)
+
+
+def _to_float(ball: arb) -> float:
+    try:
+        return float(ball)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if ball > 0 else -1)
+
+
+def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndarray:
+    """The kernel that the heads draw in `dtype`, on `problem.lags`, as float64.  [S]"""
+    first = problem.family.first_lag  # softmax runs over every lag the head sees, whether or not the error counts it
+    lags = np.arange(first, problem.length, dtype=np.float64)
+    lags = lags if problem.family.name == "lin" else np.log(lags + (1 - first))
+    weights = softmax_weights(problem, head_sum)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        rates = np.array(head_sum.rates, dtype=np.float32)  # [H]
+        distance = lags.astype(np.float32)  # [S]
+        curves = np.exp(np.where(distance[:, None] == 0, np.float32(0), -rates[None, :] * distance[:, None]))  # [S, H]
+        probabilities = (curves / curves.sum(axis=0, keepdims=True, dtype=np.float32)).astype(dtype.scalar)
+        total = np.zeros(len(lags), dtype=np.float32)
+        for h, w in enumerate(weights.astype(dtype.scalar).astype(np.float32)):
+            total += probabilities[:, h].astype(np.float32) * w
+    return total[int(problem.lags[0]) - first :].astype(np.float64)
+
+
+def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Errors) -> Rounded:
+    """Error of the evaluation in `dtype`; `exact` is `errors.measure` of the same heads, whose tail is added."""
+    residual = problem.target - rounded_kernel(problem, head_sum, dtype)
+    if not np.isfinite(residual).all():
+        return Rounded(dtype, Norms(math.inf, math.inf, math.inf), False)
+    tail_l2 = math.sqrt(max(exact.l2**2 - exact.window.l2**2, 0.0)) if exact.tail.included else 0.0
+    tail_l1 = max(exact.l1 - exact.window.l1, 0.0) if exact.tail.included else 0.0
+    sizes = np.abs(residual)
+    norms = Norms(float(sizes.sum()) + tail_l1, math.hypot(float(np.sqrt((sizes**2).sum())), tail_l2), float(sizes.max()))
+    return Rounded(dtype, norms, True)
+
+
+def digits_lost(problem: Problem, head_sum: HeadSum, exact: Errors) -> float:
+    """Decimal digits that the cancellation between heads eats."""
+    first = int(problem.lags[0])
+    with precision(128):
+        total = arb(0)
+        for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
+            curve = problem.family.curve(rate, problem.length)[first:]
+            size = {Norm.L1: lambda c: sum(c, arb(0)), Norm.L2: lambda c: sum((x * x for x in c), arb(0)).sqrt(), Norm.SUP: lambda c: c[0]}
+            total += abs(arb(a)) * size[problem.norm](curve)
+        ratio = total / arb(exact.kernel[problem.norm])
+        return max(float(ratio.log()) / math.log(10), 0.0) if ratio > 1 else 0.0
+
+
+def affordable_budget(dtype: Dtype, kernel_norm: float, tol: float) -> float:
+    """The sum|w| at which rounding alone costs `tol` of the kernel: tol ||kernel|| / u."""
+    require(tol > 0, f"tol {tol}", "a positive number", "pass the relative error that is wanted")
+    return tol * kernel_norm / dtype.unit
+
+
+@dataclasses.dataclass(frozen=True)
+class PrecisionFit:
+    """The best heads for a format: chosen by their measured error in it, not by their exact error."""
+
+    head_sum: HeadSum
+    method: str
+    error: Norms
+    budget: float
+
+
+def fit_for_precision(problem: Problem, dtype: Dtype, fit: Callable[[Problem], tuple[HeadSum, str]], kernel_norm: float) -> PrecisionFit:
+    """Minimise E + u sum|w|: fit under a ladder of budgets around what the format affords and keep what measures best in it.
+
+    The ladder starts far above: u sum|w| is a worst case, and roundings that are equal in two cancelling heads cost nothing.
+    """
+    best: PrecisionFit | None = None
+    for tol in LADDER:
+        budget = min(affordable_budget(dtype, kernel_norm, tol), problem.budget)
+        if best is not None and budget == best.budget == problem.budget:
+            continue
+        limited = dataclasses.replace(problem, budget=budget)
+        head_sum, method = fit(limited)
+        rounded = rounded_errors(limited, head_sum, dtype, measure(limited, head_sum))
+        if best is None or rounded.error[problem.norm] < best.error[problem.norm]:
+            best = PrecisionFit(head_sum, method, rounded.error, budget)
+    assert best is not None
+    return best

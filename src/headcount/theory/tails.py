@@ -1,0 +1,156 @@
+"""What head curves add up to beyond the lags that are handled one by one, as balls.
+
+The residual beyond lag L is a sum  r(s) = sum_h c_h u_h(s)  of decaying curves, u_h(L) = 1. Three facts make its
+norms exact instead of bounded:
+
+* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives
+  r(s) = sum_h C_h (u_h(s) - u_{h+1}(s)) with the partial sums C_h = c_1 + … + c_h. If all C_h have one sign, so has
+  r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms.
+  Otherwise the zeros of r beyond L are found, all of them (`crossings`), and between two zeros the same holds.
+* l2. e^{-as} e^{-bs} = e^{-(a+b)s} and s^-a s^-b = s^-(a+b): the squared norm is a double sum of closed forms.
+* sup. By the same Abel sum |r(s)| <= max_h |C_h|; it is also at most the l1 and the l2 norm.
+
+Where none of this applies the triangle inequality still gives an upper bound, and the ball is as wide as that is loose.
+"""
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+
+from flint import arb
+
+from headcount.memory.kernels import AbstractKernel, Exponential, Power
+from headcount.theory.crossings import Term, crossings
+from headcount.theory.families import AbstractFamily, Lin, Log
+
+
+@dataclasses.dataclass(frozen=True)
+class TailBalls:
+    """Norms of the residual over lags >= start; the l2 norm squared."""
+
+    l1: arb
+    l2_squared: arb
+    sup: arb
+
+
+def closed_form(kernel: AbstractKernel) -> tuple[AbstractFamily, float] | None:
+    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log` starts)."""
+    if isinstance(kernel, Exponential):
+        return Lin(), kernel.rate
+    if isinstance(kernel, Power):
+        return Log(), kernel.exponent
+    return None
+
+
+def between(low: arb, high: arb) -> arb:
+    """The ball that holds everything from low to high."""
+    return low.union(high)
+
+
+def tail_balls(terms: list[Term], rest: float, start: int) -> TailBalls:
+    """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2 and sup at most `rest`)."""
+    terms = [t for t in terms if not (math.isinf(t.rate) and start >= 2) and not t.coefficient.is_zero()]
+    loose = arb(rest)
+    l1, l2_squared, sup = _l1(terms, start), _squared(terms, start), _ceiling(terms, start)
+    for other in (l1, l2_squared.nonnegative_part().sqrt()):
+        sup = other.upper() if other.is_finite() and other.upper() < sup else sup
+    sup = between(arb(0), sup)
+    if rest:
+        l1 = _give_or_take(l1, loose)
+        l2_squared = _give_or_take(l2_squared, 2 * l2_squared.nonnegative_part().sqrt() * loose + loose * loose)
+        sup = sup + between(arb(0), loose)
+    return TailBalls(l1, l2_squared, sup)
+
+
+def _give_or_take(value: arb, slack: arb) -> arb:
+    return between((value - slack).nonnegative_part(), value + slack)
+
+
+def _ceiling(terms: list[Term], start: int) -> arb:
+    """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum of sizes where there is none."""
+    ordered = _slow_to_fast(terms, start)
+    edges = [t.coefficient * _value(t, start) for t in ordered or terms]
+    return (sum((abs(c) for c in edges), arb(0)) if ordered is None else _largest(list(itertools.accumulate(edges)))).upper()
+
+
+def _l1(terms: list[Term], start: int) -> arb:
+    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside the sum."""
+    ordered = _slow_to_fast(terms, start)
+    found = None if ordered is None else crossings(ordered, [*itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)], start)
+    crude = _crude(terms, start)
+    if not crude.is_finite():
+        return arb("inf")
+    if found is not None:
+        cumulative = [sum((t.coefficient * t.family.tail(t.rate, n) for t in terms), arb(0)) for n in (start, *found)] + [arb(0)]
+        return sum((abs(a - b) for a, b in itertools.pairwise(cumulative)), arb(0))
+    names = {t.family.name for t in terms}
+    if len(names) < 2:
+        return between(arb(0), crude)
+    # Curves of two families (a kernel and heads): exact for the heavier family, give or take the lighter one.
+    groups = sorted(([t for t in terms if t.family.name == name] for name in names), key=lambda g: arb(0) < _crude(g, start) - crude / 2)
+    return _give_or_take(_l1(groups[-1], start), _crude(groups[0], start))
+
+
+def _crude(terms: list[Term], start: int) -> arb:
+    """The triangle inequality: sum_h |c_h| sum_s phi_h(s)."""
+    return sum((abs(t.coefficient) * t.family.tail(t.rate, start) for t in terms), arb(0))
+
+
+def _value(term: Term, lag: int) -> arb:
+    """phi(lag; rate)."""
+    rate = arb(term.rate)
+    if term.family.name == "lin":
+        return (-rate * lag).exp()
+    return arb(lag + 1 - term.family.first_lag) ** -rate
+
+
+def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
+    """Terms ordered so that each decays no faster than the next at every s >= start, or None where there is no such order."""
+
+    def at_start(term: Term) -> Fraction:
+        c, k = term.decay
+        return c if k is None else c / (start + k)
+
+    if any(math.isinf(t.rate) for t in terms):
+        return None
+    ordered = sorted(terms, key=at_start)
+    for slow, fast in itertools.pairwise(ordered):
+        (c1, k1), (c2, k2) = slow.decay, fast.decay
+        if k1 is None and k2 is not None and c1 > 0:
+            return None  # a constant decay is overtaken by c/(s+k) sooner or later
+        if k1 is not None and k2 is not None and c1 > c2:
+            return None  # k1 (c1/(s+k1)) is below c2/(s+k2) at the start but not for large s
+    return ordered
+
+
+def _largest(values: list[arb]) -> arb:
+    top = arb(0)
+    for value in values:
+        top = top.max(abs(value))
+    return top
+
+
+def _squared(terms: list[Term], start: int) -> arb:
+    """sum_{s >= start} (sum of terms)^2: exact inside a family, Cauchy-Schwarz across families."""
+    groups: dict[str, list[Term]] = {}
+    for term in terms:
+        groups.setdefault(term.family.name, []).append(term)
+    total = arb(0)
+    for group in groups.values():
+        own = arb(0)
+        for i, first in enumerate(group):
+            for second in group[:i]:
+                own += 2 * _product_tail(first, second, start)
+            own += _product_tail(first, first, start)
+        own = own.nonnegative_part() if own.is_finite() else arb("inf")
+        cross = 2 * (total * own).sqrt() if total > 0 else arb(0)
+        total = between((total + own - cross).nonnegative_part(), total + own + cross) if cross > 0 else total + own
+    return total
+
+
+def _product_tail(first: Term, second: Term, start: int) -> arb:
+    """a b sum_{s >= start} phi(s; p) phi(s; q) = a b sum phi(s; p + q); the rates are added as balls, not as floats."""
+    if math.isinf(first.rate) or math.isinf(second.rate):
+        return first.coefficient * second.coefficient * first.family.tail(math.inf, start)
+    return first.coefficient * second.coefficient * first.family.tail(arb(first.rate) + arb(second.rate), start)  # type: ignore[arg-type]

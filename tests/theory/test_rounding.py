@@ -1,0 +1,98 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.memory.kernels import Lag, Power
+from headcount.theory.errors import measure
+from headcount.theory.families import Lin, Log
+from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.rounding import Dtype, affordable_budget, digits_lost, fit_for_precision, rounded_errors, rounded_kernel, softmax_weights
+
+
+def lag_one(budget):
+    """(C/2)(x^s - 0^s), x = 2/C: the closed form for lag 1 under budget C."""
+    problem = Problem(Lag(1), Lin(), budget=budget)
+    heads = HeadSum.of(Lin(), np.array([math.log(budget / 2), math.inf]), np.array([budget / 2, -budget / 2]))
+    return problem, heads, measure(problem, heads)
+
+
+@pytest.mark.parametrize(("budget", "exact", "float32", "bfloat16"), [(10.0, 0.2500, 0.2500, 0.256), (1e3, 0.00200, 0.00200, 0.045)])
+def test_published_rows(budget, exact, float32, bfloat16):
+    problem, heads, errors = lag_one(budget)
+    assert errors.l1 == pytest.approx(exact, rel=3e-3)
+    assert rounded_errors(problem, heads, Dtype.FLOAT32, errors).error.l1 == pytest.approx(float32, rel=3e-3)
+    assert rounded_errors(problem, heads, Dtype.BFLOAT16, errors).error.l1 == pytest.approx(bfloat16, rel=0.02)
+
+
+def test_softmax_weights_carry_the_normaliser():
+    problem = Problem(Lag(2), Lin())
+    heads = HeadSum.of(Lin(), np.array([0.01, 1.0]), np.array([2.0, -3.0]))
+    expected = np.array([2.0, -3.0]) / -np.expm1(-np.array([0.01, 1.0]))
+    assert softmax_weights(problem, heads) == pytest.approx(expected, rel=1e-4)
+
+
+def test_float32_is_close_to_exact_for_tame_heads():
+    problem = Problem(Power(0.5), Lin(), window=200)
+    heads = HeadSum.of(Lin(), np.array([0.01, 0.1, 1.0]), np.array([0.2, 0.3, 0.5]))
+    drawn = rounded_kernel(problem, heads, Dtype.FLOAT32)
+    exact = np.exp(-np.outer(problem.lags, [0.01, 0.1, 1.0])) @ np.array([0.2, 0.3, 0.5])
+    assert np.abs(drawn - exact).max() < 1e-6
+    coarse = rounded_kernel(problem, heads, Dtype.BFLOAT16)
+    assert 1e-5 < np.abs(coarse - exact).max() < 1e-2
+
+
+def test_log_heads_see_their_own_lags():
+    problem = Problem(Lag(2), Log())
+    heads = HeadSum.of(Log(), np.array([2.0, math.inf]), np.array([1.0, -0.5]))
+    drawn = rounded_kernel(problem, heads, Dtype.FLOAT32)
+    assert drawn[:3] == pytest.approx([0.5, 0.25, 1 / 9], rel=1e-5)
+
+
+def test_overflow_is_reported_not_hidden():
+    problem = Problem(Lag(1), Lin())
+    heads = HeadSum.of(Lin(), np.array([1.0, 2.0]), np.array([1e39, -1e39]))
+    rounded = rounded_errors(problem, heads, Dtype.FLOAT32, measure(problem, heads))
+    assert not rounded.finite
+    assert math.isinf(rounded.error.l1)
+
+
+def test_digits_lost_is_the_condition_number():
+    problem, heads, errors = lag_one(1e3)
+    weight = np.abs(softmax_weights(problem, heads)).sum()
+    assert digits_lost(problem, heads, errors) == pytest.approx(math.log10(weight), rel=1e-9)
+    tame = HeadSum.of(Lin(), np.array([1.0]), np.array([1e-3]))
+    assert digits_lost(problem, tame, measure(problem, tame)) == 0.0
+    sup = dataclasses.replace(problem, norm=Norm.SUP)
+    assert digits_lost(sup, heads, errors) == pytest.approx(3.0, rel=1e-9)
+
+
+def test_rounding_costs_about_u_times_the_weights():
+    for budget in (1e2, 1e3, 1e4, 1e5):
+        problem, heads, errors = lag_one(budget)
+        added = rounded_errors(problem, heads, Dtype.BFLOAT16, errors).error.l1
+        weight = np.abs(softmax_weights(problem, heads)).sum()
+        assert added <= errors.l1 + 3 * Dtype.BFLOAT16.unit * weight
+
+
+def test_affordable_budget():
+    assert affordable_budget(Dtype.BFLOAT16, 1.0, 0.02) == pytest.approx(10.24)
+    assert affordable_budget(Dtype.FLOAT32, 2.0, 0.1) == pytest.approx(0.2 * 2**24)
+    with pytest.raises(InputError, match="positive"):
+        affordable_budget(Dtype.FLOAT32, 1.0, 0.0)
+
+
+def test_the_best_heads_for_a_format_are_not_the_best_heads():
+    """Lag 1 with two heads: what wins is decided by measuring in the format, not by the exact error."""
+    problem = Problem(Lag(1), Lin())
+
+    def fit(limited):
+        return lag_one(min(max(limited.budget, 4.0), 1e9))[1], "closed form"
+
+    best = fit_for_precision(problem, Dtype.BFLOAT16, fit, 1.0)
+    for budget in (10.0, 51.2, 512.0, 1e3):
+        other = lag_one(budget)
+        assert best.error.l1 <= rounded_errors(problem, other[1], Dtype.BFLOAT16, other[2]).error.l1
+    assert fit_for_precision(dataclasses.replace(problem, budget=10.0), Dtype.BFLOAT16, fit, 1.0).budget <= 10.0
