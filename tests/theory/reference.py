@@ -31,10 +31,13 @@ def residuals(kernel: AbstractKernel, family: str, rates, coefficients, first: i
     """kernel - sum of heads on lags first..length-1, 60 digits."""
     with mpmath.workdps(60):
         exact = [mpmath.mpf(int(a.p)) / int(a.q) if hasattr(a, "p") else mpmath.mpf(a) for a in coefficients]
-        return [kernel.at(s, Digits) - mpmath.fsum(a * curve(family, b, s) for a, b in zip(exact, rates, strict=True)) for s in range(first, length)]
+        heads = list(zip(exact, rates, strict=True))
+        return [kernel.at(s, Digits) - mpmath.fsum(a * curve(family, b, s) for a, b in heads) for s in range(first, length)]
 
 
 def norm(values: list, which: str):
     with mpmath.workdps(60):
         sizes = [abs(v) for v in values]
-        return {"l1": lambda: mpmath.fsum(sizes), "l2": lambda: mpmath.sqrt(mpmath.fsum(v * v for v in sizes)), "sup": lambda: max(sizes)}[which]()
+        if which == "sup":
+            return max(sizes)
+        return mpmath.fsum(sizes) if which == "l1" else mpmath.sqrt(mpmath.fsum(v * v for v in sizes))

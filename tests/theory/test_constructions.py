@@ -16,7 +16,8 @@ def test_chebyshev_bump_heads_for_error_one_tenth(lag, heads):
     assert bump_heads(Lin(), lag, 0.1, math.log(2) / lag, 1 / lag) == heads
 
 
-@pytest.mark.parametrize(("family", "lag", "heads"), [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)])
+@pytest.mark.parametrize(
+    ("family", "lag", "heads"), [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)])
 def test_the_bump_keeps_its_bound(family, lag, heads):
     step, decay = best_bump(family, lag, heads)
     bump = chebyshev_bump(family, lag, heads, step, decay)

@@ -68,7 +68,8 @@ def test_tail_is_included_and_exact(kernel, bias, rates, coefficients):
     length = 2500
     values = residuals(problem.kernel, bias, heads.rates, heads.coefficients, int(problem.lags[0]), length)
     with mpmath.workdps(60):
-        rest = abs(mpmath.fsum(mpmath.mpf(float(a)) * endless(bias, b, length) for a, b in zip(heads.coefficients, heads.rates, strict=True)))
+        pairs = zip(heads.coefficients, heads.rates, strict=True)
+        rest = abs(mpmath.fsum(mpmath.mpf(float(a)) * endless(bias, b, length) for a, b in pairs))
     assert errors.l1 == pytest.approx(float(norm(values, "l1") + rest), rel=1e-7)
     assert errors.sup == pytest.approx(float(norm(values, "sup")), rel=1e-12)
 
@@ -118,7 +119,8 @@ def test_huge_cancelling_coefficients_are_measured_right():
     with mpmath.workdps(120):
         rates = [mpmath.mpf(b) for b in heads.rates]
         exact = [mpmath.mpf(int(a.p)) / int(a.q) for a in heads.coefficients]
-        l1 = mpmath.fsum(abs((s == 20) - mpmath.fsum(a * mpmath.exp(-b * s) for a, b in zip(exact, rates, strict=True))) for s in range(120))
+        drawn = [mpmath.fsum(a * mpmath.exp(-b * s) for a, b in zip(exact, rates, strict=True)) for s in range(120)]
+        l1 = mpmath.fsum(abs((s == 20) - value) for s, value in enumerate(drawn))
     assert errors.l1 == pytest.approx(float(l1), rel=1e-9)
     assert errors.l1 < 0.011
 

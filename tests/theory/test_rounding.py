@@ -9,7 +9,15 @@ from headcount.memory.kernels import Lag, Power
 from headcount.theory.errors import measure
 from headcount.theory.families import Lin, Log
 from headcount.theory.problem import HeadSum, Norm, Problem
-from headcount.theory.rounding import Dtype, affordable_budget, digits_lost, fit_for_precision, rounded_errors, rounded_kernel, softmax_weights
+from headcount.theory.rounding import (
+    Dtype,
+    affordable_budget,
+    digits_lost,
+    fit_for_precision,
+    rounded_errors,
+    rounded_kernel,
+    softmax_weights,
+)
 
 
 def lag_one(budget):

@@ -18,10 +18,10 @@ PLOT_ENDINGS = (".svg", ".png")
 
 
 def fit(
-    kernel: Annotated[str, typer.Argument(help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file (one value a lag, from lag 0)")],
+    kernel: Annotated[str, typer.Argument(help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value a lag")],
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
     heads: Annotated[int | None, typer.Option(help="number of heads")] = None,
-    tol: Annotated[float | None, typer.Option(help="instead of --heads: the fewest heads with this error, relative to the kernel's own norm")] = None,
+    tol: Annotated[float | None, typer.Option(help="instead of --heads: the fewest that reach this error, relative to the kernel")] = None,
     budget: Annotated[float | None, typer.Option(help="largest sum of |coefficients|")] = None,
     norm: Annotated[str, typer.Option(help="l1, l2 or sup, over lags")] = "l1",
     window: Annotated[int | None, typer.Option(help="number of lags that exist; without it every lag counts")] = None,
@@ -64,7 +64,8 @@ def table(result: "KernelFit") -> Table:
     for name, rounded in result.rounded.items():
         made.add_row("representable", f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows", f"the same heads in {name}")
     if result.errors.tail.included:
-        made.add_row("tail", f"{result.errors.tail.bound:.2g}", f"l1 beyond lag {result.errors.tail.start - 1}: {result.errors.tail.reason}")
+        tail = result.errors.tail
+        made.add_row("tail", f"{tail.bound:.2g}", f"l1 beyond lag {tail.start - 1}: {tail.reason}")
     for note in result.notes:
         made.add_row("note", "", note)
     return made
@@ -81,7 +82,8 @@ def _promised_cells(result: "KernelFit") -> tuple[str, str]:
 def _bound_cells(result: "KernelFit") -> tuple[str, str]:
     bound = result.lower_bound
     if bound is None:
-        return "-", "no lower bound was asked for" if result.bias in ("lin", "log", "log1p") else f"no lower bound is known for {result.bias}"
+        decays = result.bias in ("lin", "log", "log1p")
+        return "-", "no lower bound was asked for" if decays else f"no lower bound is known for {result.bias}"
     heads = "any number of heads" if bound.heads is None else f"{bound.heads} heads"
     budget = "any coefficients" if bound.budget is None else f"sum|a| <= {bound.budget:g}"
     status = "certified" if bound.certified else f"not certified: {bound.missing}"
@@ -90,7 +92,7 @@ def _bound_cells(result: "KernelFit") -> tuple[str, str]:
 
 def _plain_sum(result: "KernelFit") -> str:
     total = result.coefficient_sum
-    shown = f"{total:.3g}" if isinstance(total, float) else str(total)
+    shown = f"{total:.3g}" if isinstance(total, float) else f"{total[:4]}e{total.split('e')[1]}"
     return f"sum|a| = {shown}, {result.digits_lost:.1f} digits lost to cancellation"
 
 
@@ -104,10 +106,11 @@ def draw(result: "KernelFit", path: Path) -> None:
     figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
     lags = range(len(result.target))
     upper.plot(lags, result.target, color="black", linewidth=1.5, label=f"kernel {result.kernel}")
-    upper.plot(lags, result.values, color="tab:red", linewidth=1, linestyle="--", label=f"{result.heads} {result.bias} heads")
+    drawn = result.drawn()
+    upper.plot(lags, drawn, color="tab:red", linewidth=1, linestyle="--", label=f"{result.heads} {result.bias} heads")
     upper.set_ylabel("weight")
     upper.legend()
-    residual: Any = result.target - result.values
+    residual: Any = result.target - drawn
     lower.plot(lags, residual, color="tab:blue", linewidth=1)
     lower.set_xlabel("lag")
     lower.set_ylabel("kernel - fit")

@@ -22,7 +22,7 @@ import pydantic
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.files import SPEC_ENDINGS, read_mapping
 from headcount.core.refs import Ref
-from headcount.core.spec import Options, Spec, faults
+from headcount.core.spec import Options, Spec, faults, plain
 from headcount.core.text import split_outside, split_part
 
 T = TypeVar("T")
@@ -33,6 +33,10 @@ class PartSpec(Spec):
 
     kind: str
     options: dict[str, Any] = {}
+
+    def to_plain(self) -> dict[str, Any]:
+        """As one would write it in a file: the kind beside the options."""
+        return {"kind": self.kind, **{name: plain(value) for name, value in self.options.items()}}
 
 
 @dataclasses.dataclass(frozen=True)

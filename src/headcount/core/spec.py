@@ -29,6 +29,10 @@ class Spec(Options):
         except pydantic.ValidationError as error:
             raise faults(error, cls.__name__, list(cls.model_fields)) from None
 
+    def to_plain(self) -> dict[str, Any]:
+        """The fields as JSON can hold them."""
+        return {name: plain(getattr(self, name)) for name in type(self).model_fields}
+
 
 def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> InputError:
     """Every fault of a failed validation as one `InputError`; `keys` are the valid top-level names."""
@@ -40,7 +44,9 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> Input
         elif fault["type"] in ("missing", "missing_argument"):
             reasons.append(f"{where!r} is missing")
         elif fault["type"] == "value_error":
-            reasons.append(f"{where}: {fault['ctx']['error']}")
+            inner = fault["ctx"]["error"]
+            said = f"{inner.got} (expected {inner.expected})" if isinstance(inner, InputError) else str(inner)
+            reasons.append(f"{where}: {said}" if where else said)
         else:
             message = fault["msg"]
             reasons.append(f"{where} is {fault['input']!r}: {message[0].lower()}{message[1:]}")
@@ -59,8 +65,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
-    if isinstance(value, pydantic.BaseModel):
-        return {name: plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, Spec):
+        return value.to_plain()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = getattr(type(value), "kind", None)
         options = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}

@@ -68,7 +68,7 @@ def attention_flops(attention: Attention, length: int, rows: int, features: int,
 
 
 def _transformer(model: Transformer, length: int, rows: int) -> tuple[int, int]:
-    vocabulary, dim = model.tokens
+    _, dim = model.tokens
     features = _first_features(model.embedding)
     flops = state = 0
     for i, layer in enumerate(model.layers):
@@ -77,7 +77,7 @@ def _transformer(model: Transformer, length: int, rows: int) -> tuple[int, int]:
         width = layer.attention.w_value.shape[2]
         f = features if i == 0 and layer.attention_norm.identity else width
         if i == 0:
-            flops += 2 * (r if layer.attention.score.content_free and layer.attention_norm.identity else length) * (dim or 0) * width
+            flops += 2 * (r if layer.attention.score.content_free and layer.attention_norm.identity else length) * dim * width
         flops += attention_flops(layer.attention, length, r, f, lifted=i == 0 and f != width) + r * width
         flops += r * (2 * layer.ffn.sizes[0] + layer.ffn.sizes[2])
         state += attention_state(layer.attention, length)
@@ -103,7 +103,7 @@ def attention_state(attention: Attention, length: int) -> int:
 
 
 def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:
-    vocabulary, dim = model.tokens
+    _, dim = model.tokens
     if isinstance(model, (GRU, LSTM)):
         gates, width = model.w_state.shape
         per_token = 2 * dim * width + 4 * gates * width + 3 * gates

@@ -129,7 +129,12 @@ class Rounding(enum.StrEnum):
     """Which scale the precision network rounds on."""
 
     LIN = "lin"  # to the nearest integer
-    LOG = "log"  # to the logarithm of the nearest integer
+    LOG = "log"  # to the logarithm of the nearest positive integer
+
+    def nearest(self, z: jax.Array) -> jax.Array:
+        if self is Rounding.LIN:
+            return jnp.floor(z + 0.5)
+        return jnp.log(jnp.maximum(jnp.floor(jnp.exp(jnp.minimum(z, 80.0)) + 0.5), 1))
 
 
 @ffns.register("precision", formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)", ref=Ref("wang-e-2024", "Section 4, FFN~"))
@@ -149,11 +154,8 @@ class Precision(AbstractFFN):
     def __call__(self, x):
         z = self.inner(x)
         fine = z.astype(compute_dtype(z.dtype))
-        if self.rounding is Rounding.LIN:
-            rounded = jnp.floor(fine + 0.5)
-        else:
-            rounded = jnp.log(jnp.maximum(jnp.floor(jnp.exp(jnp.minimum(fine, 80.0)) + 0.5), 1))
-        return z + jax.lax.stop_gradient(rounded.astype(z.dtype) - z)
+        rounded = self.rounding.nearest(fine).astype(z.dtype)
+        return z + jax.lax.stop_gradient(rounded - z)
 
     @property
     def sizes(self):

@@ -83,7 +83,7 @@ class SoftmaxSink(AbstractNormaliser):
         return jnp.broadcast_to(logit[:, None], (logit.shape[0], position.shape[0]))
 
 
-@normalisers.register("softmax-bos", formula="e^{z_s} / (e^{c + bias(t)} + sum_j e^{z_j}), t = lag of a token before the first", ref=Ref("headcount", "exact sink, numerics 5"))
+@normalisers.register("softmax-bos", formula="e^{z_s} / (e^{c + bias(t)} + sum_j e^{z_j})", ref=Ref("headcount", "exact sink, numerics 5"))
 class SoftmaxBos(AbstractNormaliser):
     """The sink is a zero-valued token just before the first, with its natural bias plus c.
 

@@ -60,7 +60,8 @@ class ModelSpec(Spec):
         else:
             embedding = TokenEmbedding.init(self.width, vocabulary, position, embed)
         linear = self.readout == "linear"
-        layers = tuple(self._layer(k, self.width if linear or i + 1 < self.layers else outputs, linear or i + 1 < self.layers) for i, k in enumerate(layer_keys))
+        keeps = [linear or i + 1 < self.layers for i in range(self.layers)]  # does the layer keep the stream?
+        layers = tuple(self._layer(k, self.width if keep else outputs, keep) for k, keep in zip(layer_keys, keeps, strict=True))
         shape = self._shape(self.width)
         final = norms.build(self.norm, shape, out) if linear else None
         unembedding = jax.random.normal(out, (outputs, self.width)) / self.width**0.5 if linear else None
@@ -73,7 +74,9 @@ class ModelSpec(Spec):
     def _layer(self, key: jax.Array, outputs: int, residual: bool) -> Layer:
         shape = self._shape(outputs)
         keys = jax.random.split(key, 7)
-        attention = Attention.init(
-            shape, keys[0], scores.build(self.attention, shape, keys[1]), biases.build(self.bias, shape, keys[2]), normalisers.build(self.normaliser, shape, keys[3])
-        )
-        return Layer(attention, ffns.build(self.ffn, shape, keys[4]), norms.build(self.norm, shape, keys[5]), norms.build(self.norm, shape, keys[6]), residual)
+        score = scores.build(self.attention, shape, keys[1])
+        bias = biases.build(self.bias, shape, keys[2])
+        normaliser = normalisers.build(self.normaliser, shape, keys[3])
+        attention = Attention.init(shape, keys[0], score, bias, normaliser)
+        ffn = ffns.build(self.ffn, shape, keys[4])
+        return Layer(attention, ffn, norms.build(self.norm, shape, keys[5]), norms.build(self.norm, shape, keys[6]), residual)

@@ -71,11 +71,14 @@ class AdaptiveFit:
 def fit_adaptive(
     T: int, family: AbstractFamily, heads: int, budget: float = math.inf, fit: Callable[[Problem], HeadSum] | None = None
 ) -> AdaptiveFit:
-    """The best coefficients found for all lags up to T. `budget` bounds sum|a_h|; `fit` adds a fitter of the fixed problem to the candidates."""
+    """The best coefficients found for all lags up to T.
+
+    `budget` bounds sum|a_h|; `fit` adds a fitter of the fixed problem at lag T to the candidates.
+    """
     first = 0 if family.name == "lin" else 1
     require(first <= T, f"largest lag {T}", f"at least {first} for {family.name}", "adaptive lags begin there")
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
-    require(family.name in ("lin", "log"), f"adaptive lags with {family.name}", "lin or log", "the logit must turn a shift or a scale into a factor")
+    require(family.name in ("lin", "log"), f"adaptive lags with {family.name}", "lin or log", "choose one of these")
     candidates = [("zero", HeadSum(family, (0.0 if family.name == "lin" else 2.0,), (fmpq(0),)))]
     candidates.append(("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads))))
     if family.name == "lin" and heads > T:
@@ -103,7 +106,8 @@ def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
     """Fixed error at lag T minus the lags u < T - B that do not exist for B: sums of |P(u)| from balls."""
     full = measure(Problem(Lag(T), head_sum.family), head_sum).l1
     with precision(200 + 2 * weight_bits(head_sum)):
-        early = [abs(sum((arb(a) * (-arb(b) * u).exp() for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)), arb(0))) for u in range(T)]
+        pairs = [(arb(a), arb(b)) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)]
+        early = [abs(sum((a * (-b * u).exp() for a, b in pairs), arb(0))) for u in range(T)]
         errors, left = [], arb(0)
         for B in range(T, -1, -1):
             errors.append(max(full - float(left.lower()) * (1 - 1e-15), 0.0))

@@ -66,7 +66,8 @@ def best_bump(family: AbstractFamily, lag: int, heads: int) -> tuple[float, floa
     """(step, decay) with the smallest bound of (A): the peak where x(T) = 1/2 is widest, decay about 1/T."""
     scale = lag if family.name == "lin" else math.log(lag + 1 - family.first_lag) or 1.0
     scale = max(scale, 1e-9) if lag or family.name != "lin" else 1.0
-    candidates = [(dyadic(s / scale), dyadic(g / scale)) for s in (0.35, 0.5, math.log(2), 0.9, 1.2, 2.0) for g in (0.3, 0.7, 1.0, 1.5, 2.5)]
+    steps, decays = (0.35, 0.5, math.log(2), 0.9, 1.2, 2.0), (0.3, 0.7, 1.0, 1.5, 2.5)
+    candidates = [(dyadic(s / scale), dyadic(g / scale)) for s in steps for g in decays]
     return min(candidates, key=lambda pair: bump_bound(family, lag, heads, *pair))
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 
+import flint
 from flint import arb, fmpq
 
 from headcount.theory.balls import kernel_values, precision
@@ -148,9 +149,26 @@ def head_values(problem: Problem, rates: Sequence[float], coefficients: list[arb
     """sum_h a_h phi(s; b_h) for s < length.  [S]"""
     total = [arb(0)] * length
     for rate, a in zip(rates, coefficients, strict=True):
-        if not a.is_zero():
-            total = [x + a * c for x, c in zip(total, problem.family.curve(rate, length), strict=True)]
+        if a.is_zero():
+            continue
+        geometric = problem.family.name == "lin" and math.isfinite(rate)
+        curve = _geometric(a, rate, length) if geometric else [a * c for c in problem.family.curve(rate, length)]
+        total = [x + c for x, c in zip(total, curve, strict=True)]
     return total
+
+
+def _geometric(a: arb, rate: float, length: int) -> list[arb]:
+    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball about 0 stands for the rest."""
+    ratio = (-arb(rate)).exp()
+    small = arb(2) ** -(flint.ctx.prec + 64)
+    values = [a]
+    for _ in range(length - 1):
+        following = values[-1] * ratio
+        if abs(following) < small and ratio < 1:
+            size = abs(following).upper()
+            return values + [(-size).union(size)] * (length - len(values))
+        values.append(following)
+    return values
 
 
 def norms(values: Sequence[arb]) -> tuple[arb, arb, arb]:
@@ -170,7 +188,9 @@ def join(explicit: tuple[arb, arb, arb], tail: TailBalls | None) -> _Balls:
     return _Balls(l1 + tail.l1, (squared + tail.l2_squared).nonnegative_part().sqrt(), sup.max(tail.sup))
 
 
-def _enclose(problem: Problem, rates: Sequence[float], coefficients: list[arb], length: int) -> tuple[_Balls, _Balls, _Balls, TailBalls | None]:
+def _enclose(
+    problem: Problem, rates: Sequence[float], coefficients: list[arb], length: int
+) -> tuple[_Balls, _Balls, _Balls, TailBalls | None]:
     """Error, error inside the window, kernel norms, tail of the error."""
     rates, coefficients, merged = _with_kernel(problem, rates, coefficients)
     first = int(problem.lags[0])
@@ -184,7 +204,7 @@ def _enclose(problem: Problem, rates: Sequence[float], coefficients: list[arb], 
     form = closed_form(problem.kernel)
     own = [Term(arb(1), *form)] if form else []
     rest = 0.0 if form or problem.kernel.support is not None else problem.kernel.tail(length)
-    tail = tail_balls(terms + ([] if merged else own), rest, length)
+    tail = tail_balls(terms + ([] if merged else own), rest, length, explicit[0] * (NARROW / 4))
     return join(explicit, tail), join(inside, None), join(norms(kernel[first:]), tail_balls(own, rest, length)), tail
 
 
@@ -205,7 +225,7 @@ def _narrow(balls: _Balls, kernel: _Balls) -> bool:
 
 def _small_radius(ball: arb, scale: arb) -> bool:
     if not ball.is_finite():
-        return ball.rad() == 0 and not ball.is_nan()
+        return True  # a head that cannot be summed: no precision will help
     return bool(ball.rad() <= NARROW * ball.mid() or ball.upper() <= NOTHING * scale.upper())
 
 

@@ -27,9 +27,9 @@ def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, 
         errors = exact if rounded == head_sum else measure(problem, rounded)
         if _as_good(problem, errors, exact):
             return rounded, tuple(d for d in doubles if d is not None), errors
-    digits = _digits(problem, head_sum, exact)
+    digits, largest = _digits(problem, head_sum, exact), max(head_sum.coefficients, key=abs)
     while True:
-        texts = tuple(to_decimal(a, digits) for a in head_sum.coefficients)
+        texts = tuple(to_decimal(a, max(17, digits - _behind(a, largest))) for a in head_sum.coefficients)
         rounded = HeadSum(head_sum.family, head_sum.rates, tuple(from_decimal(t) for t in texts))
         errors = measure(problem, rounded)
         if _as_good(problem, errors, exact):
@@ -45,9 +45,18 @@ def _as_good(problem: Problem, rounded: Errors, exact: Errors) -> bool:
 
 def _digits(problem: Problem, head_sum: HeadSum, exact: Errors) -> int:
     total = sum((abs(a) for a in head_sum.coefficients), fmpq(0))
-    size = (int(total.p).bit_length() - int(total.q).bit_length()) * math.log10(2)
+    size = _bits(total) * math.log10(2)
     error = max(exact[problem.norm], 1e-25 * exact.kernel[problem.norm], 1e-300)
     return max(17, math.ceil(size - math.log10(error)) + GUARD_DIGITS)
+
+
+def _behind(value: fmpq, largest: fmpq) -> int:
+    """How many decimal places a coefficient starts behind the largest: it needs so many digits less."""
+    return max(0, math.floor((_bits(largest) - _bits(value) - 2) * math.log10(2))) if value != 0 else 0
+
+
+def _bits(value: fmpq) -> int:
+    return int(abs(value.p)).bit_length() - int(value.q).bit_length()
 
 
 def to_text(value: fmpq) -> Number:
@@ -72,7 +81,7 @@ def to_decimal(value: fmpq, digits: int) -> str:
     if value == 0:
         return "0"
     exact = Fraction(int(value.p), int(value.q))
-    exponent = math.floor((int(abs(value.p)).bit_length() - int(value.q).bit_length()) * math.log10(2))
+    exponent = math.floor(_bits(value) * math.log10(2))
     whole = round(abs(exact) * Fraction(10) ** (digits - 1 - exponent))
     exponent += len(str(whole)) - digits
     figures = str(whole)

@@ -17,13 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
+from headcount.theory.balls import precision
 from headcount.theory.bounds import LowerBound, lower_bound
-from headcount.theory.errors import Errors, Norms, measure
+from headcount.theory.errors import Errors, Norms, head_values, measure, weight_bits
 from headcount.theory.families import FAMILIES, family
 from headcount.theory.fit import fewest_heads, fit_heads
 from headcount.theory.frozen import Number, frozen, to_text
@@ -59,7 +60,7 @@ class KernelFit:
     method: str
     notes: tuple[str, ...]
     parameters: tuple[dict[str, Any], ...]
-    values: np.ndarray = dataclasses.field(repr=False)  # the fitted kernel on lags 0..length-1, float64
+    drawn: Callable[[], np.ndarray] = dataclasses.field(repr=False)  # the fitted kernel on lags 0..length-1, float64
     target: np.ndarray = dataclasses.field(repr=False)
     softmax_weight_sum: Number | None = None
     sink: dict[str, Any] | None = None
@@ -77,11 +78,13 @@ class KernelFit:
             "kernel": self.kernel, "bias": self.bias, "heads": self.heads, "norm": str(self.norm), "window": self.window,
             "budget": _finite(self.budget), "rates": [_finite(b, "inf") for b in self.rates], "coefficients": list(self.coefficients),
             "error": _json_norms(self.errors.absolute),
-            "error_float32": _finite(self.rounded["float32"].error[self.norm]), "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
+            "error_float32": _finite(self.rounded["float32"].error[self.norm]),
+            "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
             "coefficient_sum": self.coefficient_sum, "digits_lost": self.digits_lost,
             "lower_bound": None if bound is None else {
                 "value": bound.value, "certified": bound.certified, "budget": None if bound.budget is None else _finite(bound.budget),
-                "heads": bound.heads, "method": bound.method, "missing": bound.missing, "source": str(bound.ref)},
+                "heads": bound.heads, "method": bound.method, "missing": bound.missing, "source": str(bound.ref),
+                "lowest_rate": bound.lowest_rate},
             "promised": self.promised.to_json(), "seconds": self.seconds,
             "error_relative": _json_norms(self.errors.relative), "error_window": _json_norms(self.errors.window),
             "kernel_norm": _json_norms(self.errors.kernel),
@@ -114,16 +117,24 @@ def fit_kernel(
         result = _fit_decays(problem, name, heads, tol, form, say)
         if certify:
             say("lower bound")
-            result = dataclasses.replace(result, lower_bound=lower_bound(problem, result.heads))
+            result = dataclasses.replace(result, lower_bound=lower_bound(problem, result.heads, _lowest_rate(problem, result.rates)))
             gate(result)
     return dataclasses.replace(result, seconds=time.perf_counter() - started)
+
+
+def _lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
+    """The bound must cover every rate that a fit may use: on a bare window slow heads need not be summable."""
+    bare = problem.window is not None and not problem.tail_counts
+    allowed = 0.0 if bare else problem.family.lowest_rate
+    return min((allowed, *rates))
 
 
 def gate(result: KernelFit) -> None:
     """Refuse a result whose certified lower bound lies above its measured error: both cannot be right."""
     bound, error = result.lower_bound, result.errors.absolute[result.norm]
     if bound is not None and bound.certified and bound.value > error:
-        raise CheckFailed(f"certified lower bound {bound.value!r} ({bound.method}) exceeds the measured error {error!r} of {result.kernel} ({result.method})")
+        fitted = f"the measured error {error!r} of {result.kernel} ({result.method})"
+        raise CheckFailed(f"certified lower bound {bound.value!r} ({bound.method}) exceeds {fitted}")
 
 
 def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
@@ -158,7 +169,8 @@ def _check_request(problem: Problem, name: str, heads: int | None, tol: float | 
     if not np.any(problem.target):
         hidden = problem.family.first_lag > 0 and bool(np.any(problem.kernel.values(problem.length)))
         why = "only lag 0 of it differs from 0, which the log bias cannot see" if hidden else "it is 0 at every lag"
-        raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", "use --bias lin or log1p" if hidden else "check the kernel")
+        fix = "use --bias lin or log1p" if hidden else "check the kernel"
+        raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", fix)
 
 
 def _fit_decays(problem: Problem, name: str, heads: int | None, tol: float | None, form: Dtype | None, say: Progress) -> KernelFit:
@@ -189,7 +201,9 @@ def _padded(head_sum: HeadSum, heads: int) -> HeadSum:
     return HeadSum(head_sum.family, head_sum.rates + (rate,) * spare, head_sum.coefficients + (fmpq(0),) * spare)
 
 
-def _for_precision(problem: Problem, heads: int, form: Dtype, head_sum: HeadSum, method: str, notes: tuple[str, ...]) -> tuple[HeadSum, str, tuple[str, ...]]:
+def _for_precision(
+    problem: Problem, heads: int, form: Dtype, head_sum: HeadSum, method: str, notes: tuple[str, ...]
+) -> tuple[HeadSum, str, tuple[str, ...]]:
     """Replace the heads where others give less error in the format."""
     exact = measure(problem, head_sum)
 
@@ -203,27 +217,30 @@ def _for_precision(problem: Problem, heads: int, form: Dtype, head_sum: HeadSum,
     return head_sum, method, notes
 
 
-def _assemble(problem: Problem, name: str, head_sum: HeadSum, numbers: tuple[Number, ...], errors: Errors, method: str, notes: tuple[str, ...]) -> KernelFit:
+def _assemble(
+    problem: Problem, name: str, head_sum: HeadSum, numbers: tuple[Number, ...], errors: Errors, method: str, notes: tuple[str, ...]
+) -> KernelFit:
     rounded = {str(d): rounded_errors(problem, head_sum, d, errors) for d in Dtype}
-    curve = problem.family.columns(np.array(head_sum.rates), np.arange(problem.length, dtype=np.float64))  # [S, H]
     weights = softmax_weights(problem, head_sum)
     return KernelFit(
         kernel=name, bias=problem.family.name, heads=head_sum.heads, norm=problem.norm, window=problem.window, budget=problem.budget,
         rates=head_sum.rates, coefficients=numbers, errors=errors, rounded=rounded,
         coefficient_sum=to_text(sum((abs(a) for a in head_sum.coefficients), fmpq(0))),
-        digits_lost=digits_lost(problem, head_sum, errors), lower_bound=None, promised=promised(problem, head_sum.heads, errors.kernel[problem.norm]),
-        method=method, notes=notes, parameters=(), values=_drawn(curve, head_sum), target=problem.kernel.values(problem.length),
+        digits_lost=digits_lost(problem, head_sum, errors), lower_bound=None,
+        promised=promised(problem, head_sum.heads, errors.kernel[problem.norm]),
+        method=method, notes=notes, parameters=(), drawn=lambda: _drawn(problem, head_sum), target=problem.kernel.values(problem.length),
         softmax_weight_sum=_finite(float(np.abs(weights).sum())), sink=_sink(head_sum))
 
 
-def _drawn(curve: np.ndarray, head_sum: HeadSum) -> np.ndarray:
-    """The sum of heads for the eye: exact products are not needed where float64 holds them, and where not, extended floats help."""
-    wide = np.array([np.longdouble(to_text(a)) for a in head_sum.coefficients], dtype=np.longdouble)
-    return np.asarray(curve.astype(np.longdouble) @ wide, dtype=np.float64)
+def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
+    """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.  [S]"""
+    with precision(100 + weight_bits(head_sum)):
+        balls = head_values(problem, head_sum.rates, [arb(a) for a in head_sum.coefficients], problem.length)
+        return np.array([float(x) for x in balls])
 
 
 def _sink(head_sum: HeadSum) -> dict[str, Any]:
-    """A zero-value token whose logit stands in for the lags before the sequence began, so that softmax at position t divides by the full Z."""
+    """A zero-value token whose logit stands in for the lags before the sequence began: softmax at position t then divides by all of Z."""
     if head_sum.family.name == "lin":
         bias = [-math.log(-math.expm1(-b)) if 0 < b < math.inf else None for b in head_sum.rates]
         return {"formula": "logit(t) = -rate (t+1) + bias, value 0", "bias": bias}
@@ -237,12 +254,14 @@ def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: f
     else:
         assert tol is not None
         fit = fewest_shaped(problem, bias, tol)
-    refusal = Promised(None, False, False, (f"the paper's theorems are about lin and log biases, not {bias}",), Ref("wang-e-2024", "Section 2"))
+    why = f"the paper's theorems are about lin and log biases, not {bias}"
+    refusal = Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2"))
     return KernelFit(
         kernel=name, bias=bias, heads=fit.heads, norm=problem.norm, window=problem.window, budget=problem.budget, rates=_sharpness(fit),
         coefficients=fit.coefficients, errors=fit.errors, rounded={str(d): rounded_shaped(problem, fit, d) for d in Dtype},
-        coefficient_sum=fit.coefficient_sum, digits_lost=_shape_digits(problem, fit), lower_bound=None, promised=refusal, method=fit.method, notes=(),
-        parameters=tuple(s.parameters() for s in fit.shapes), values=fit.values(problem.length), target=problem.kernel.values(problem.length))
+        coefficient_sum=fit.coefficient_sum, digits_lost=_shape_digits(problem, fit), lower_bound=None, promised=refusal,
+        method=fit.method, notes=(), parameters=tuple(s.parameters() for s in fit.shapes),
+        drawn=lambda: fit.values(problem.length), target=problem.kernel.values(problem.length))
 
 
 def _sharpness(fit: ShapedFit) -> tuple[float, ...]:

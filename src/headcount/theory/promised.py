@@ -123,11 +123,12 @@ def _refusals(problem: Problem) -> list[str]:
     if math.isfinite(problem.budget):
         reasons.append("the theorem leaves sum|a| unbounded: it says nothing under a budget")
     if isinstance(kernel, Lag) and kernel.T == 0:
-        reasons.append("lag 0 is invisible to the log bias" if bias == "log" else "the theorem is stated for lags of at least 1; lag 0 is the residual's")
+        stated = "the theorem is stated for lags of at least 1; lag 0 is the residual's"
+        reasons.append("lag 0 is invisible to the log bias" if bias == "log" else stated)
     if isinstance(kernel, Lag) or not kernel.summable:
         return reasons
     if bias == "lin" and isinstance(kernel, Power):
-        reasons.append(f"s^-{kernel.exponent:g} is not O(e^(-beta s)) for any beta > 0: for lin heads the theorem asks for exponential decay")
+        reasons.append(f"s^-{kernel.exponent:g} is not O(e^(-beta s)): for lin heads the theorem asks for exponential decay")
     elif bias == "lin" and isinstance(kernel, (Exponential, Oscillating)) and _most_n_exponential(kernel.rate) < 1:
         reasons.append(f"n runs over 1..floor(99 beta), empty for beta = {kernel.rate:g}: beta of at least 1/99 is needed")
     elif bias != "lin" and isinstance(kernel, Power) and _most_n_power(kernel.exponent) < 1:

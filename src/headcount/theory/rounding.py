@@ -24,6 +24,7 @@ from flint import arb
 from headcount.core.errors import require
 from headcount.theory.balls import precision
 from headcount.theory.errors import Errors, Norms, measure
+from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import HeadSum, Norm, Problem
 
 LADDER = (1e4, 30.0, 1.0, 0.1, 0.01, 1e-3)  # what rounding may cost at each budget, relative to the kernel
@@ -59,16 +60,17 @@ def softmax_weights(problem: Problem, head_sum: HeadSum) -> np.ndarray:
     with precision(128):
         weights = []
         for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
-            total = sum(problem.family.curve(rate, problem.length), arb(0))
-            weights.append(_to_float(arb(a) * total))
+            weights.append(float(arb(a) * curve_mass(problem.family, rate, problem.family.first_lag, problem.length)))
     return np.array(weights)
 
 
-def _to_float(ball: arb) -> float:
-    try:
-        return float(ball)
-    except OverflowError:
-        return math.copysign(math.inf, 1 if ball > 0 else -1)
+def curve_mass(family: AbstractFamily, rate: float, first: int, length: int, power: int = 1) -> arb:
+    """sum of phi(s; b)^power over first <= s < length: a difference of closed forms, lag by lag where they diverge."""
+    if math.isinf(rate):
+        return arb(1 if first <= family.first_lag else 0)
+    total = power * arb(rate)
+    mass = family.tail(total, first) - family.tail(total, length)  # type: ignore[arg-type]
+    return mass if mass.is_finite() else sum((x**power for x in family.curve(rate, length)[first:]), arb(0))
 
 
 def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndarray:
@@ -102,13 +104,17 @@ def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Err
 
 def digits_lost(problem: Problem, head_sum: HeadSum, exact: Errors) -> float:
     """Decimal digits that the cancellation between heads eats."""
-    first = int(problem.lags[0])
+    first, family = int(problem.lags[0]), problem.family
     with precision(128):
         total = arb(0)
         for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
-            curve = problem.family.curve(rate, problem.length)[first:]
-            size = {Norm.L1: lambda c: sum(c, arb(0)), Norm.L2: lambda c: sum((x * x for x in c), arb(0)).sqrt(), Norm.SUP: lambda c: c[0]}
-            total += abs(arb(a)) * size[problem.norm](curve)
+            if problem.norm is Norm.SUP:
+                size = arb(1) if first <= family.first_lag else family.curve(rate, first + 1)[first]
+            elif problem.norm is Norm.L2:
+                size = curve_mass(family, rate, first, problem.length, 2).sqrt()
+            else:
+                size = curve_mass(family, rate, first, problem.length)
+            total += abs(arb(a)) * size
         ratio = total / arb(exact.kernel[problem.norm])
         return max(float(ratio.log()) / math.log(10), 0.0) if ratio > 1 else 0.0
 

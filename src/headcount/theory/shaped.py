@@ -84,7 +84,8 @@ def _measured(problem: Problem, method: str, shapes: list[AbstractShape], coeffi
             rest = rest + abs(exact) * (arb(0) if isinstance(shape, Rotary) else shape.tail(problem.length))
         errors = measure_values(problem, total, rest)
     if any(isinstance(shape, Rotary) for shape in shapes) and problem.tail_counts:
-        errors = dataclasses.replace(errors, tail=dataclasses.replace(errors.tail, included=False, reason="a rotary head does not decay: window only"))
+        windowed = dataclasses.replace(errors.tail, included=False, reason="a rotary head does not decay: window only")
+        errors = dataclasses.replace(errors, tail=windowed)
     return ShapedFit(tuple(shapes), tuple(float(a) for a in coefficients), errors, method, shapes[0].ref)
 
 
@@ -199,8 +200,9 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
     if len(distances) == 0:
         return Rotary((1.0,) * len(theta), (0.0,) * len(theta), float(len(theta)), base)
     cost = np.append(np.zeros(len(theta)), -1.0)
-    solved = scipy.optimize.linprog(cost, A_ub=np.hstack([-drop, np.ones((len(drop), 1))]), b_ub=np.zeros(len(drop)),
-                                    A_eq=np.append(np.ones(len(theta)), 0.0)[None, :], b_eq=[1.0], bounds=[(0, None)] * len(cost), method="highs")
+    solved = scipy.optimize.linprog(
+        cost, A_ub=np.hstack([-drop, np.ones((len(drop), 1))]), b_ub=np.zeros(len(drop)),
+        A_eq=np.append(np.ones(len(theta)), 0.0)[None, :], b_eq=[1.0], bounds=(0, None), method="highs")
     apart = solved.status == 0 and solved.x[-1] > 0
     require(apart, f"{dims} rotary dimensions for lag {lag} in {length} lags", "frequencies that tell these lags apart", "use more dims")
     profile = solved.x[:-1]
@@ -211,7 +213,7 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
 def _scale_for(depth: np.ndarray, leak: float) -> float:
     """The smallest scale with sum e^{-scale depth} <= leak (the sum falls in the scale)."""
     high = math.log(len(depth) / leak) / float(depth.min())
-    return float(scipy.optimize.brentq(lambda z: float(np.exp(-z * depth).sum()) - leak, 0.0, high * (1 + 1e-9))) if len(depth) > leak else 0.0
+    return float(scipy.optimize.brentq(lambda z: float(np.exp(-z * depth).sum()) - leak, 0.0, high * (1 + 1e-9)))
 
 
 def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:

@@ -113,7 +113,8 @@ class Rotary(AbstractShape):
         return np.exp(np.cos(angles) @ np.array(self.amplitudes) - self.offset)
 
     def balls(self, length):
-        parts = [(arb(float(t)), arb(f), arb(r)) for t, f, r in zip(frequencies(self.dims, self.base), self.phases, self.amplitudes, strict=True)]
+        theta = frequencies(self.dims, self.base)
+        parts = [(arb(float(t)), arb(f), arb(r)) for t, f, r in zip(theta, self.phases, self.amplitudes, strict=True)]
         return [sum((r * (t * s + f).cos() for t, f, r in parts), -arb(self.offset)).exp() for s in range(length)]
 
     def tail(self, start):

@@ -48,10 +48,16 @@ def between(low: arb, high: arb) -> arb:
     return low.union(high)
 
 
-def tail_balls(terms: list[Term], rest: float, start: int) -> TailBalls:
-    """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2 and sup at most `rest`)."""
+def tail_balls(terms: list[Term], rest: float, start: int, negligible: arb | None = None) -> TailBalls:
+    """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2 and sup at most `rest`).
+
+    A tail of l1 norm below `negligible` (a small part of the error before it) is bounded and not computed.
+    """
     terms = [t for t in terms if not (math.isinf(t.rate) and start >= 2) and not t.coefficient.is_zero()]
     loose = arb(rest)
+    crude = _crude(terms, start) + loose
+    if negligible is not None and crude <= negligible and crude <= 1:  # below 1 so that its square is smaller still
+        return TailBalls(between(arb(0), crude), between(arb(0), crude * crude), between(arb(0), crude))
     l1, l2_squared, sup = _l1(terms, start), _squared(terms, start), _ceiling(terms, start)
     for other in (l1, l2_squared.nonnegative_part().sqrt()):
         sup = other.upper() if other.is_finite() and other.upper() < sup else sup
@@ -77,7 +83,9 @@ def _ceiling(terms: list[Term], start: int) -> arb:
 def _l1(terms: list[Term], start: int) -> arb:
     """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside the sum."""
     ordered = _slow_to_fast(terms, start)
-    found = None if ordered is None else crossings(ordered, [*itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)], start)
+    found = None
+    if ordered is not None:
+        found = crossings(ordered, list(itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)), start)
     crude = _crude(terms, start)
     if not crude.is_finite():
         return arb("inf")

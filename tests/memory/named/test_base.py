@@ -37,7 +37,7 @@ def test_samples_mask_exactly_the_unanswered_reads(text, draw):
     assert bool(((batch.x >= 0) & (batch.x < target.vocabulary)).all())
     np.testing.assert_array_equal(batch.mask, batch.y != UNDEFINED)
     assert batch.mask.any(axis=1).all()
-    again = target.sample(jax.random.key(0), 5, 14)
+    again = draw(target, 5, 14)
     np.testing.assert_array_equal(batch.x, again.x)
     assert (draw(target, 5, 14, seed=1).x != batch.x).any()
 

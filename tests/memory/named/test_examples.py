@@ -4,7 +4,6 @@ import doctest
 import importlib
 import pkgutil
 
-import jax
 import numpy as np
 import pytest
 
@@ -48,7 +47,7 @@ def test_examples_survive_a_spec(name):
 
 
 @pytest.mark.parametrize("text", ["prop42", "pointer-chain:hops=2,symbols=6", "recall:pairs=6"])
-def test_the_texts_of_the_command_line_parse(text):
+def test_the_texts_of_the_command_line_parse(text, draw):
     target = targets.build(text)
     assert target.kind == text.partition(":")[0]
-    assert target.sample(jax.random.key(0), 1, 40).x.shape[1] == 40
+    assert draw(target, 1, 40).x.shape[1] == 40

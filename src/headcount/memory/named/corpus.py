@@ -38,7 +38,8 @@ def _sources(root: Path) -> list[str]:
     found = []
     for folder, below, files in os.walk(root):
         below[:] = [name for name in below if name not in SKIPPED_FOLDERS and not name.startswith(SKIPPED_PREFIXES)]
-        found += [(Path(folder) / name).relative_to(root).as_posix() for name in files if name.endswith(".py") and not name.startswith(SKIPPED_PREFIXES)]
+        sources = (name for name in files if name.endswith(".py") and not name.startswith(SKIPPED_PREFIXES))
+        found += [(Path(folder) / name).relative_to(root).as_posix() for name in sources]
     return sorted(found, key=lambda path: hashlib.sha256(path.encode()).digest())
 
 
@@ -52,7 +53,7 @@ def python_corpus(root: Path, megabytes: float) -> Corpus:
         try:
             data = (root / path).read_bytes()
         except OSError as error:
-            raise InputError(f"cannot read the source {path} ({error.strerror})", "readable *.py files", "check the installation of Python") from None
+            raise InputError(f"cannot read {path} ({error.strerror})", "readable *.py files", "check the installation of Python") from None
         if 0 < len(data) < room:  # a file too large for what is left is passed over
             pieces.append((path, np.append(np.minimum(np.frombuffer(data, np.uint8), LARGEST_BYTE), np.uint8(END_OF_FILE))))
             room -= len(data) + 1

@@ -24,7 +24,10 @@ from headcount.memory.readouts import Teacher
 from headcount.memory.target import targets
 
 
-@targets.register("exp-1b", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network", ref=Ref("wang-e-2024", "Section 6, experiment 1b"))
+@targets.register(
+    "exp-1b", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
+    ref=Ref("wang-e-2024", "Section 6, experiment 1b"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp1b(AbstractNamed):
     """Experiment 1b as published."""
@@ -38,7 +41,10 @@ class Exp1b(AbstractNamed):
         return numbered_memory((48, 56, 99), self.reading, self.position, Teacher(self.neurons, self.seed))
 
 
-@targets.register("exp-1b-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network", ref=Ref("headcount", "experiment 1b with reachable lags"))
+@targets.register(
+    "exp-1b-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
+    ref=Ref("headcount", "experiment 1b with reachable lags"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp1bRepaired(AbstractNamed):
     """Experiment 1b with lags that lin and log heads reach."""

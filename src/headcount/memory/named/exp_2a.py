@@ -42,7 +42,10 @@ class Exp2a(AbstractNamed):
         return numbered_memory((99,), self.reading, self.position, Teacher(self.neurons, self.seed))
 
 
-@targets.register("exp-2a-repaired", formula="y_t = triangle wave of x_{t-1}, x uniform on [-1, 1]", ref=Ref("headcount", "experiment 2a, needing width"))
+@targets.register(
+    "exp-2a-repaired", formula="y_t = triangle wave of x_{t-1}, x uniform on [-1, 1]",
+    ref=Ref("headcount", "experiment 2a, needing width"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp2aRepaired(AbstractNamed):
     """Experiment 2a with a readout that needs width."""

@@ -38,7 +38,10 @@ class Exp2b(AbstractNamed):
         return numbered_memory((48, 56, 99), self.reading, self.position, Linear())
 
 
-@targets.register("exp-2b-repaired", formula="y_t = sum_{s=1}^{999} s^{-1/2} x_{t-s}", ref=Ref("headcount", "experiment 2b with a smooth kernel"))
+@targets.register(
+    "exp-2b-repaired", formula="y_t = sum_{s=1}^{999} s^{-1/2} x_{t-s}",
+    ref=Ref("headcount", "experiment 2b with a smooth kernel"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp2bRepaired(AbstractNamed):
     """Experiment 2b with a smooth kernel, where heads help."""

@@ -24,7 +24,10 @@ from headcount.memory.readouts import Teacher
 from headcount.memory.target import targets
 
 
-@targets.register("exp-3a", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network", ref=Ref("wang-e-2024", "Section 6, experiment 3a"))
+@targets.register(
+    "exp-3a", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
+    ref=Ref("wang-e-2024", "Section 6, experiment 3a"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp3a(AbstractNamed):
     """Experiment 3a as published."""
@@ -38,7 +41,10 @@ class Exp3a(AbstractNamed):
         return numbered_memory((48, 56, 99), self.reading, self.position, Teacher(self.neurons, self.seed))
 
 
-@targets.register("exp-3a-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network", ref=Ref("headcount", "experiment 3a with reachable lags"))
+@targets.register(
+    "exp-3a-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
+    ref=Ref("headcount", "experiment 3a with reachable lags"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp3aRepaired(AbstractNamed):
     """Experiment 3a with lags that lin and log heads reach."""

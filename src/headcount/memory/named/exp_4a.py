@@ -37,5 +37,6 @@ class Exp4a(AbstractNamed):
 
     def memory_profile(self):
         profile = self.target.memory_profile()
-        inside = Power(self.exponent).summable
-        return profile if inside else dataclasses.replace(profile, note="outside the assumptions of Theorem 5.1 (not summable): a finite window")
+        if Power(self.exponent).summable:
+            return profile
+        return dataclasses.replace(profile, note="outside the assumptions of Theorem 5.1 (not summable): a finite window")

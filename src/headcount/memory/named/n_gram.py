@@ -48,7 +48,8 @@ class NGram(AbstractTokens):
     def __post_init__(self):
         require(self.n >= 1, f"n = {self.n}", "at least 1", "the context counts the current token")
         require(self.symbols >= 2, f"{self.symbols} symbols", "at least 2", "use more symbols")
-        require(self.symbols**self.n <= LARGEST_TABLE, f"a table of {self.symbols}^{self.n} entries", f"at most {LARGEST_TABLE}", "use a smaller n")
+        fits = self.symbols**self.n <= LARGEST_TABLE
+        require(fits, f"a table of {self.symbols}^{self.n} entries", f"at most {LARGEST_TABLE}", "use a smaller n")
 
     @property
     def vocabulary(self):

@@ -25,7 +25,10 @@ from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import Family, MemoryProfile, targets
 
 
-@targets.register("pointer-chain", formula="s_0 = t, s_{i+1} = s_i - x_{s_i} - 1, y_t = x_{s_K}", ref=Ref("sanford-2024", "k-hop induction"))
+@targets.register(
+    "pointer-chain", formula="s_0 = t, s_{i+1} = s_i - x_{s_i} - 1, y_t = x_{s_K}",
+    ref=Ref("sanford-2024", "k-hop induction"),
+)
 @dataclasses.dataclass(frozen=True)
 class PointerChain(AbstractTokens):
     """Follow `hops` lag pointers; the label is the token at the end."""

@@ -27,7 +27,10 @@ from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import Family, MemoryProfile, targets
 
 
-@targets.register("recall", formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t, x_{s+1} a value}", ref=Ref("arora-2023", "multi-query associative recall"))
+@targets.register(
+    "recall", formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t, x_{s+1} a value}",
+    ref=Ref("arora-2023", "multi-query associative recall"),
+)
 @dataclasses.dataclass(frozen=True)
 class Recall(AbstractTokens):
     """Multi-query associative recall."""

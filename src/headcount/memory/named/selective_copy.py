@@ -23,7 +23,10 @@ from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import Family, MemoryProfile, targets
 
 
-@targets.register("selective-copy", formula="y_t = j-th content token, j = asking tokens up to t", ref=Ref("gu-dao-2023", "Section 3.1, selective copying"))
+@targets.register(
+    "selective-copy", formula="y_t = j-th content token, j = asking tokens up to t",
+    ref=Ref("gu-dao-2023", "Section 3.1, selective copying"),
+)
 @dataclasses.dataclass(frozen=True)
 class SelectiveCopy(AbstractTokens):
     """Copy the content, leave the noise."""

@@ -29,7 +29,7 @@ def lags_of(numbers: tuple[int, ...], reading: Reading, position: int) -> tuple[
     >>> lags_of((48, 56, 99), Reading.POSITIONS, 1000), lags_of((48, 56, 99), Reading.LAGS, 1000)
     ((901, 944, 952), (48, 56, 99))
     """
-    require(position > max(numbers), f"read position {position}", f"more than {max(numbers)}, so that the past holds every token", "read later")
+    require(position > max(numbers), f"read position {position}", f"more than {max(numbers)}, where every token is past", "read later")
     return tuple(sorted(numbers if reading is Reading.LAGS else (position - number for number in numbers)))
 
 

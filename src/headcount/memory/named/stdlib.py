@@ -42,7 +42,10 @@ class Split(enum.StrEnum):
     TEST = "test"
 
 
-@targets.register("stdlib", formula="y_t = x_{t+1}, bytes of the Python standard library", ref=Ref("headcount", "stand-in for experiments 1a and 3b"))
+@targets.register(
+    "stdlib", formula="y_t = x_{t+1}, bytes of the Python standard library",
+    ref=Ref("headcount", "stand-in for experiments 1a and 3b"),
+)
 @dataclasses.dataclass(frozen=True)
 class Stdlib(AbstractTokens):
     """Next-byte prediction on the sources of Python itself."""

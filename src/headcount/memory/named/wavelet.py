@@ -3,7 +3,7 @@
     y_t = f(c_1(t), …, c_M(t)),  c_j(t) = sum_s psi((s - 4·2^j)/2^j) x_{t-s},  j = 0, 1, …
 
 psi is the Mexican hat (1 - u²) e^{-u²/2}, the Morlet wavelet cos(5u) e^{-u²/2}, or both. They are centred four scales
-back, so that at lag 0 they are down to 0.005 and 0.0002 of their height and the cut there hardly matters. The kernels
+back, so that at lag 0 they are down to 0.005 and 0.00014 of their height and the cut there hardly matters. The kernels
 change sign and peak far from lag 0: sums of decaying heads must cancel to make them.
 
 Worked example — the first Mexican hat is centred on lag 4, where it is 1; a single 1 stands there:

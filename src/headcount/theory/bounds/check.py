@@ -109,7 +109,8 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
         half = 2.0**6
         while half > 2.0**-40 and not rest * arb(half) ** DEGREE <= small:
             half /= 2
-        row = arb_mat([[family.curve(left + half, length)[s] for s in y]]) * derivatives
+        centre = family.curve(left + half, length)
+        row = arb_mat([[centre[s] for s in y]]) * derivatives
         poly = arb_poly([row[0, k] * arb(half) ** k for k in range(DEGREE)])
         if not _bounded(poly, bernstein, allowed - small):
             return False

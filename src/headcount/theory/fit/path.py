@@ -3,7 +3,8 @@
 Starts for h heads, ranked by their best coefficients and refined by `slp`: the last point with one head more; all its
 heads spread anew; Chebyshev points of x = e^{-k b} on [0, eta], which are the extremal nodes for one lag (Theorem A's
 construction) and lead away from zero, the best answer for fewer heads than that; and, for one or two heads, a coarse
-grid of all rates or pairs. The search runs on the thin sample.
+grid of all rates or pairs. Where these no longer help, the dictionary's optimum over any number of heads either shows
+that nothing is left to gain, or is reduced head by head to a start. The search runs on the thin sample.
 """
 
 import itertools
@@ -11,12 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headcount.theory.fit.greedy import with_one_more
+from headcount.theory.fit.greedy import dictionary_rates, with_one_less, with_one_more
+from headcount.theory.fit.lp import norm_of_target
 from headcount.theory.fit.sample import Sample
 from headcount.theory.fit.slp import Point, at, refine
+from headcount.theory.problem import Norm
 
-ETAS = (0.03, 0.1, 0.25, 0.5, 0.8)
+ETAS = (0.0003, 0.003, 0.012, 0.04, 0.1, 0.25, 0.5, 0.8)
 REFINED = 3
+STALLED = 1e-3  # a head more should gain this fraction at least
 COARSE = 14
 
 
@@ -27,12 +31,35 @@ def nothing(data: Sample) -> Point:
 
 def levels(data: Sample, heads: int) -> Iterator[Point]:
     """The best points found with 1, 2, …, heads heads."""
-    best = nothing(data)
+    best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
-        starts = sorted(_starts(data, best, h), key=lambda p: p.error)
-        for start in _distinct(starts)[:REFINED]:
+        before = best.error
+        for start in _distinct(sorted(_starts(data, best, h), key=lambda p: p.error))[:REFINED]:
             best = min(best, refine(data, start, gain=1e-5), key=lambda p: p.error)
+        if before * (1 - STALLED) < best.error < whole * (1 - 1e-9) and data.norm is Norm.L1:
+            reduced = reduced or _Reduced(data, h, heads)
+            if best.error <= reduced.floor * (1 + 1e-6):
+                yield from itertools.repeat(best, heads + 1 - h)
+                return
+            best = min(best, reduced.point(h), key=lambda p: p.error)
         yield best
+
+
+class _Reduced:
+    """The dictionary's optimum with its heads taken away one by one, down to `least`."""
+
+    def __init__(self, data: Sample, least: int, most: int):
+        self.data, self.points = data, {}
+        now = refine(data, at(data, dictionary_rates(data, data.budget)), steps=6)
+        self.floor = now.error
+        while len(now.rates) > least:
+            now = refine(data, with_one_less(data, now.rates), steps=3, gain=1e-4)
+            if len(now.rates) <= most:
+                self.points[len(now.rates)] = now
+
+    def point(self, heads: int) -> Point:
+        found = [p for h, p in self.points.items() if h <= heads]
+        return refine(self.data, found[0], gain=1e-5) if found else nothing(self.data)
 
 
 def _starts(data: Sample, best: Point, h: int) -> list[Point]:

@@ -1,0 +1,87 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.model.biases import T5, Alibi, KerplePower, Lin, Log, Peak, Rope, Spacing, Table, biases
+from headcount.model.shape import LayerShape
+
+SHAPE = LayerShape(width=8, heads=4, value_dim=2, query_dim=4, hidden=4, outputs=8)
+
+
+def logits(bias, lag, position=9):
+    lag = jnp.asarray(lag)
+    return np.asarray(bias.logits(lag, jnp.full_like(lag, position)))
+
+
+def test_values_by_hand():
+    one = jnp.array([2.0])
+    np.testing.assert_allclose(logits(Lin(one), [0, 3]), [[0, -6]])
+    np.testing.assert_allclose(logits(Log(one), [0, 1, 3]), [[-np.inf, 0, -2 * np.log(3)]], rtol=1e-6)
+    np.testing.assert_allclose(logits(Peak(one, jnp.array([2.5])), [0, 2, 3]), [[-12.5, -0.5, -0.5]])
+    np.testing.assert_allclose(logits(KerplePower(one, jnp.array([0.5])), [0, 4]), [[0, -4]], rtol=1e-6)
+    np.testing.assert_allclose(logits(Table(jnp.array([[1.0, 2.0]])), [0, 1, 2]), [[1, 2, -np.inf]])
+
+
+def test_alibi_slopes_of_eight_heads():
+    shape = LayerShape(width=8, heads=8, value_dim=1, query_dim=1, hidden=1, outputs=8)
+    np.testing.assert_allclose(Alibi.init(shape, jax.random.key(0)).slopes, [2.0**-k for k in range(1, 9)])
+
+
+def test_t5_buckets_are_exact_then_logarithmic():
+    bias = T5(jnp.zeros((1, 8)), farthest=64)
+    assert [int(bias.bucket(jnp.asarray(s))) for s in (0, 1, 3, 4, 7, 8, 16, 32, 63, 64, 1000)] == [0, 1, 2 + 1, 4, 4, 5, 6, 7, 7, 7, 7]
+
+
+def test_rope_is_a_sum_of_cosines_and_a_turn_of_vectors():
+    bias = Rope.init(SHAPE, jax.random.key(0))
+    zeros = jnp.zeros((1, 6, 4, 4))
+    queries, keys = bias.turn(zeros, zeros, jnp.arange(6))
+    products = jnp.einsum("brhq,bnhq->hrn", queries, keys)  # q0 and k0 alone, at every pair of rows
+    lags = jnp.arange(6)[:, None] - jnp.arange(6)[None, :]
+    np.testing.assert_allclose(logits(bias, jnp.maximum(lags, 0))[:, 5, :], products[:, 5, :], rtol=1e-4, atol=1e-5)
+
+
+def test_spacing_is_a_ladder_or_a_draw():
+    ladder = Lin.init(SHAPE, jax.random.key(0), low=1e-3, high=10.0, spacing=Spacing.LOG).rate
+    np.testing.assert_allclose(ladder, np.geomspace(1e-3, 10, 4), rtol=1e-5)
+    draw = Lin.init(SHAPE, jax.random.key(0), high=0.5).rate
+    assert bool(((draw >= 0) & (draw <= 0.5)).all())
+    assert len(set(np.asarray(draw).tolist())) == 4
+
+
+@pytest.mark.parametrize("text", ["lin:low=-1", "lin:low=2,high=1", "lin:spacing=log", "peak:rate=-1", "table:window=0", "t5:buckets=1", "fire:stretch=0"])
+def test_impossible_options_are_refused(text):
+    with pytest.raises(InputError):
+        biases.build(text, SHAPE, jax.random.key(0))
+
+
+@pytest.mark.parametrize("make", [Lin, Log, lambda r: Peak(r, r), lambda r: KerplePower(r, r)])
+@pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
+def test_negative_or_infinite_rates_are_refused(make, bad):
+    with pytest.raises(InputError, match="at least 0"):
+        make(jnp.array([0.5, bad]))
+
+
+def test_an_odd_query_size_cannot_be_turned():
+    with pytest.raises(InputError, match="even"):
+        Rope.init(LayerShape(width=9, heads=3, value_dim=3, query_dim=3, hidden=1, outputs=9), jax.random.key(0))
+
+
+@pytest.mark.parametrize("name", biases.names())
+def test_declared_shapes_are_true(name):
+    """`decreasing`, `toeplitz` and `first_lag` drive the choice of path, so they must hold."""
+    bias = biases.build(name, SHAPE, jax.random.key(3))
+    lag = jnp.arange(40)
+    early, late = (np.asarray(bias.logits(lag, jnp.full_like(lag, t))) for t in (40, 4000))
+    assert early.shape == (4, 40)
+    assert bias.heads == 4
+    assert np.isfinite(early[:, bias.first_lag]).all()
+    assert np.all(early[:, : bias.first_lag] == -np.inf)
+    assert (np.array_equal(early, late)) == bias.toeplitz
+    if bias.decreasing:
+        assert np.all(np.diff(early[:, bias.first_lag :], axis=1) <= 0)
+    decay = bias.decay()
+    if decay is not None:
+        np.testing.assert_allclose(early, -np.asarray(decay)[:, None] * np.arange(40), rtol=1e-5)

@@ -1,0 +1,99 @@
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.memory.read import Last
+from headcount.model.base import AbstractModel
+from headcount.model.baselines import baselines
+from headcount.model.save import load, save
+from headcount.model.spec import ModelSpec
+
+
+@pytest.fixture
+def folder(tmp_path):
+    model = ModelSpec(heads=2, width=4, hidden=3, ffn="precision:rounding=log", bias="t5", normaliser="softmax-tail").build(jax.random.key(0), dim=1)
+    return save(model, tmp_path / "model", note="A test.")
+
+
+def test_the_folder_holds_three_readable_files(folder):
+    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    assert "A test." in (folder / "README.md").read_text()
+    assert json.loads((folder / "config.json").read_text())["model"]["layers"][0]["attention"]["bias"]["part"] == "bias/t5"
+
+
+@pytest.mark.parametrize("name", baselines.names())
+def test_baselines_survive_saving(name, tmp_path):
+    model = baselines.build(f"{name}:width=4", 2, None, 3, jax.random.key(0))
+    loaded = load(save(model, tmp_path / "m"))
+    x = jax.random.normal(jax.random.key(1), (2, 9, 2))
+    np.testing.assert_array_equal(loaded(x, Last()), model(x, Last()))
+
+
+def test_bfloat16_survives(tmp_path):
+    model = ModelSpec(width=4, hidden=3).build(jax.random.key(0), dim=1).astype(jnp.bfloat16)
+    assert load(save(model, tmp_path / "m")).embedding.weight.dtype == jnp.bfloat16
+
+
+def _edit(folder, change):
+    config = json.loads((folder / "config.json").read_text())
+    change(config)
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["model"].update(layer=1), "unknown key 'layer' \\(nearest: 'layers'\\)"),
+        (lambda c: c["model"]["layers"][0].pop("ffn"), "no key 'ffn'"),
+        (lambda c: c["model"]["layers"][0]["attention"]["bias"].update(part="bias/t6"), "unknown bias 't6'"),
+        (lambda c: c["model"].update(part="Transfomer"), "unknown part 'Transfomer'"),
+        (lambda c: c["model"]["embedding"]["weight"].update(array=["float32", [5, 1]]), "as config.json says"),
+        (lambda c: c["model"]["embedding"].update(weight=None), "weights that the config does not name"),
+        (lambda c: c.update(format=2), "format 2"),
+        (lambda c: c.update(model=c["model"]["layers"][0]["ffn"]), "."),
+        (lambda c: c.update(model=[]), "."),
+    ],
+)
+def test_a_wrong_config_is_refused(folder, change, message):
+    _edit(folder, change)
+    with pytest.raises(InputError, match=message):
+        load(folder)
+
+
+def test_broken_files_are_refused(folder):
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"\xff" * 40, whole[:8]):
+        weights.write_bytes(broken)
+        with pytest.raises(InputError, match="whole safetensors file"):
+            load(folder)
+    weights.unlink()
+    with pytest.raises(InputError, match="cannot read"):
+        load(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(InputError, match="not JSON"):
+        load(folder)
+
+
+def test_a_float64_model_needs_float64_to_load(tmp_path):
+    with jax.enable_x64(True):
+        folder = save(ModelSpec(width=4, hidden=2).build(jax.random.key(0), dim=1), tmp_path / "m")
+    with pytest.raises(InputError, match="enable_x64"):
+        load(folder)
+
+
+def test_what_is_not_registered_is_not_saved_and_leaves_nothing(tmp_path):
+    class Stranger(AbstractModel):
+        tokens = (None, 1)
+        outputs = 1
+
+        def __call__(self, x, read):
+            return x
+
+    with pytest.raises(InputError, match="register"):
+        save(Stranger(), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
