@@ -144,7 +144,7 @@ def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress
     if isinstance(full.family, Lin) and trail:
         rates = pencil_rates(full.target[: len(full.lags)], heads)
         if len(rates):
-            yield "matrix pencil, then sequential programs", refine(full, refine(data, at(data, rates), steps=15), steps=4)
+            yield "matrix pencil, then sequential programs", next(_finished(full, [refine(data, at(data, rates), steps=15)]))
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
 

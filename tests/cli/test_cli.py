@@ -1,0 +1,74 @@
+"""The command line as a script sees it: exit codes, one JSON document on stdout, one line of error on stderr."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from headcount.cli.listing import registries
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run([sys.executable, "-m", "headcount.cli", *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "150"})
+
+
+def test_help_names_every_verb():
+    done = run("--help")
+    assert done.returncode == 0
+    for verb in ("fit", "reproduce", "list", "doctor"):
+        assert verb in done.stdout
+
+
+def test_list_gives_every_entry_with_formula_and_reference():
+    rows = json.loads(run("list", "--json").stdout)
+    assert {(r["sort"], r["name"]) for r in rows} == {(noun, name) for noun, registry in registries().items() for name in registry.names()}
+    assert {"memory", "readout", "kernel", "input", "bias", "attention", "normaliser", "ffn", "norm"} <= {r["sort"] for r in rows}
+    for row in rows:
+        assert row["formula"], row
+        assert row["reference"], row
+        assert row["summary"], row
+
+
+def test_list_for_people_shows_formulas_with_brackets():
+    done = run("list", "bias")
+    assert done.returncode == 0
+    assert "b_h[s]" in done.stdout
+
+
+def test_doctor_reports_versions_and_float64():
+    found = json.loads(run("doctor", "--json").stdout)
+    assert found["x64_on_demand"] is True
+    assert found["versions"]["jax"]
+    assert "torch" in found["extras"]
+    assert run("doctor").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fti", "lag:3"), "fti"),
+        (("list", "bais"), "nearest: 'bias'"),
+        (("fit", "lagg:3", "--heads", "2"), "nearest: 'lag'"),
+        (("fit", "lag:3"), "heads"),
+        (("fit", "lag:3", "--heads", "0"), "heads"),
+        (("fit", "lag:3", "--heads", "two"), "two"),
+        (("fit", "lag:3", "--heads", "2", "--budget", "-1"), "budget"),
+        (("fit", "lag:30", "--heads", "2", "--window", "10"), "window"),
+        (("fit", "missing.npy", "--heads", "2"), "missing.npy"),
+        (("fit", "exp:-1", "--heads", "2"), "rate"),
+        (("fit", "lag:3", "--heads", "2", "--bias", "lni"), "lni"),
+        (("reproduce", "--profile", "smok"), "nearest: 'smoke'"),
+        (("doctor", "--jsn"), "--jsn"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    last = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(last) == 1
+    assert words in last[0]
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,48 @@
+"""What the README and the docs say runs: Python blocks are executed, `headcount` commands are run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str):
+    for page in PAGES:
+        for i, text in enumerate(re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)):
+            yield pytest.param(text, id=f"{page.name}-{i}")
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_blocks_run(code, tmp_path):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+COMMANDS = [line.split("#")[0].strip() for block in blocks("bash") for line in block.values[0].splitlines() if line.startswith("headcount ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(command, tmp_path):
+    arguments = [sys.executable, "-m", "headcount.cli", *command.split()[1:]]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "200"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_make_targets_named_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"\bmake ([a-z-]+)", (ROOT / "README.md").read_text())):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
