@@ -50,7 +50,7 @@ EXAMPLES = {
     "lookup:alphabet=-1+1,values=1+2+3+4": (3, 1, from_letters([[-1], [1]])),
 }
 CALLABLE = CallableReadout(
-    lambda z: jnp.tanh(z).sum((-2, -1))[..., None], slow=lambda z: np.tanh(z).sum(keepdims=True)[0], lipschitz_bound=np.sqrt(6.0), barron_bound=None
+    lambda z: jnp.tanh(z).sum((-2, -1))[..., None], slow=lambda z: np.tanh(z).sum(keepdims=True)[0], lipschitz_bound=np.sqrt(6.0)
 )
 CASES = [*((text, *case) for text, case in EXAMPLES.items()), (CALLABLE, 3, 2, ball)]
 

@@ -35,7 +35,7 @@ WINDOWED = [
 def test_window_errors_agree_with_60_digits(kernel, bias, rates, coefficients, window, which):
     problem, heads = problem_and_heads(kernel, bias, rates, coefficients, window)
     errors = measure(problem, heads)
-    first = int(problem.lags[0])
+    first = problem.first_lag
     expected = norm(residuals(problem.kernel, bias, heads.rates, heads.coefficients, first, window), which)
     assert errors[which] == pytest.approx(float(expected), rel=1e-12)
     size = norm([problem.kernel.at(s, Digits) for s in range(first, window)], which)
@@ -66,7 +66,7 @@ def test_tail_is_included_and_exact(kernel, bias, rates, coefficients):
     assert errors.tail.included
     assert errors.tail.exact
     length = 2500
-    values = residuals(problem.kernel, bias, heads.rates, heads.coefficients, int(problem.lags[0]), length)
+    values = residuals(problem.kernel, bias, heads.rates, heads.coefficients, problem.first_lag, length)
     with mpmath.workdps(60):
         pairs = zip(heads.coefficients, heads.rates, strict=True)
         rest = abs(mpmath.fsum(mpmath.mpf(float(a)) * endless(bias, b, length) for a, b in pairs))
@@ -135,7 +135,7 @@ def test_unsummable_heads_have_infinite_l1_but_finite_sup():
 def test_crossing_family_tail_of_a_power_law_by_lin_heads():
     problem, heads = problem_and_heads("power:2.5", "lin", [0.02, 0.5], [0.01, 1.0])
     errors = measure(problem, heads)
-    values = residuals(problem.kernel, "lin", heads.rates, heads.coefficients, int(problem.lags[0]), 3000)
+    values = residuals(problem.kernel, "lin", heads.rates, heads.coefficients, problem.first_lag, 3000)
     assert errors.tail.exact
     assert errors.l1 == pytest.approx(float(norm(values, "l1")) + float(mpmath.zeta(2.5, 3000)), rel=1e-7)
 

@@ -1,5 +1,6 @@
 """For random kernels, biases, heads and budgets: bound <= error, the error is right, and more never hurts."""
 
+import dataclasses
 import math
 
 import mpmath
@@ -12,6 +13,7 @@ from headcount.theory.bounds import lower_bound
 from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
+from headcount.theory.kernel_fit import lowest_rate
 from headcount.theory.problem import Norm, Problem
 
 from .reference import norm, residuals
@@ -37,7 +39,7 @@ def problems(draw):
 
 def reference_error(problem, head_sum, length):
     """60 digits over `length` lags; beyond them by the triangle inequality, which bounds what is missing."""
-    first, bias = int(problem.lags[0]), problem.family.name
+    first, bias = problem.first_lag, problem.family.name
     value = norm(residuals(problem.kernel, bias, head_sum.rates, head_sum.coefficients, first, length), str(problem.norm))
     if not problem.tail_counts:
         return float(value), 0.0
@@ -57,7 +59,7 @@ def test_bound_below_error_and_error_right(problem, heads):
     errors = measure(problem, found.head_sum)
     assert found.head_sum.heads <= heads
     assert found.head_sum.coefficient_sum <= problem.budget * (1 + 1e-6)
-    bound = lower_bound(problem, heads)
+    bound = lower_bound(problem, heads, lowest_rate(problem, found.head_sum.rates))
     if bound.certified:
         assert bound.value <= errors[problem.norm]
     expected, missing = reference_error(problem, found.head_sum, WINDOW if not problem.tail_counts else 600)
@@ -76,8 +78,6 @@ def test_more_heads_are_never_worse(problem, heads):
 @SWEEP
 @given(problems(), st.integers(1, 3))
 def test_more_budget_is_never_worse(problem, heads):
-    import dataclasses
-
     wide = dataclasses.replace(problem, budget=problem.budget * 10)
     tight_error, wide_error = (measure(p, fit_heads(p, heads).head_sum)[problem.norm] for p in (problem, wide))
     assert wide_error <= tight_error * (1 + 1e-6) + 1e-12

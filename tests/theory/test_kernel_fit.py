@@ -103,7 +103,19 @@ def test_a_format_chooses_its_own_heads():
 def test_progress_is_told():
     told = []
     fit_kernel("lag:1", heads=2, budget=10, progress=told.append)
-    assert told == ["fitting", "lower bound"]
+    assert told[0] == "fitting"
+    assert told[-1] == "lower bound"
+
+
+def test_an_interrupted_bound_keeps_the_fit(monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kernel_fit, "lower_bound", interrupted)
+    result = fit_kernel("exp:0.1", heads=1)
+    assert result.error.l1 == 0
+    assert result.lower_bound is None
+    assert any("interrupted" in note for note in result.notes)
 
 
 def test_the_sink_makes_softmax_whole(lag_two):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json
@@ -54,20 +55,20 @@ def table(result: "KernelFit") -> Table:
     """The four numbers (learned is what training finds: `headcount train`)."""
     size = result.errors.kernel[result.norm]
     count = f"{result.heads} {result.bias} head{'s' if result.heads != 1 else ''}"
-    made = Table(title=f"{result.kernel}: {count}, {result.norm} error (the kernel itself: {size:.4g})")
+    made = Table(title=f"{escape(result.kernel)}: {count}, {result.norm} error (the kernel itself: {size:.4g})")
     made.add_column("number")
     made.add_column("value", justify="right")
     made.add_column("where it comes from")
     made.add_row("promised", *_promised_cells(result))
-    made.add_row("possible", f"{result.error[result.norm]:.4g}", f"{result.method}; {_plain_sum(result)}")
+    made.add_row("possible", f"{result.error[result.norm]:.4g}", escape(f"{result.method}; {_plain_sum(result)}"))
     made.add_row("  at least", *_bound_cells(result))
     for name, rounded in result.rounded.items():
         made.add_row("representable", f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows", f"the same heads in {name}")
-    if result.errors.tail.included:
-        tail = result.errors.tail
+    tail = result.errors.tail
+    if tail.included and tail.bound > 1e-9 * result.error.l1:
         made.add_row("tail", f"{tail.bound:.2g}", f"l1 beyond lag {tail.start - 1}: {tail.reason}")
     for note in result.notes:
-        made.add_row("note", "", note)
+        made.add_row("note", "", escape(note))
     return made
 
 

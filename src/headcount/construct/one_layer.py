@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from flint import fmpq
 
 from headcount.core.errors import require
 from headcount.model.attention import Attention
@@ -26,8 +27,12 @@ BIASES: dict[str, Any] = {"lin": Lin, "log": Log, "log1p": Log1p}
 STEEPEST = 1e4  # stands for an infinite rate: e^-10000 is 0 in every format
 
 
-def one_layer(heads: HeadSum) -> Transformer:
-    """The model of a head sum, for real tokens of size 1, in the default float type."""
+def one_layer(heads: HeadSum, lag_zero: float | None = None) -> Transformer:
+    """The model of a head sum, for real tokens of size 1, in the default float type.
+
+    Where the heads' value at lag 0 is not to count, `lag_zero` is the kernel's: the readout then adds
+    (lag_zero - k(0)) x_t from the residual stream (errata 5).
+    """
     name = heads.family.name
     require(name in BIASES, f"a sum of {name} heads", f"one of {', '.join(BIASES)}", "fit with one of these biases")
     count = heads.heads
@@ -40,5 +45,7 @@ def one_layer(heads: HeadSum) -> Transformer:
         w_out=jnp.tile(basis[MEMORY][None, :, None], (count, 1, 1)),  # [H, 2, 1]
     )
     embedding = LinearEmbedding(weight=basis[TOKEN][:, None], offset=jnp.zeros(2), position=NoPosition())
-    readout = NoFFN(basis[MEMORY][None, :], 2)
+    here = sum((a for a in heads.coefficients), fmpq(0)) if heads.family.first_lag == 0 else fmpq(0)  # k(0): every curve is 1 at lag 0
+    direct = 0.0 if lag_zero is None else lag_zero - float(here)
+    readout = NoFFN((basis[MEMORY] + direct * basis[TOKEN])[None, :], 2)
     return Transformer(embedding, (Layer(attention, readout, NoNorm(), NoNorm(), residual=False),), None, None)

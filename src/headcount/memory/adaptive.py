@@ -47,7 +47,8 @@ class LagBound:
 
 
 @targets.register(
-    "adaptive", formula="y_t = f(x_t, x_{t-t1}, …, x_{t-tM}), t_i = g_i(x_t, x_{t-t1}, …, x_{t-t_min(i-1,K)})", ref=Ref("wang-e-2024", "Section 4, eq. (8)")
+    "adaptive", formula="y_t = f(x_t, x_{t-t1}, …, x_{t-tM}), t_i = g_i(x_t, x_{t-t1}, …, x_{t-t_min(i-1,K)})",
+    ref=Ref("wang-e-2024", "Section 4, eq. (8)"),
 )
 @dataclasses.dataclass(frozen=True)
 class AdaptiveMemory(AbstractTarget):
@@ -64,7 +65,8 @@ class AdaptiveMemory(AbstractTarget):
         object.__setattr__(self, "lag_functions", (given,) if isinstance(given, AbstractLagFunction) else tuple(given))
         count = len(self.lag_functions)
         require(count >= 1, "an adaptive memory without lag functions", "at least one", "give lag_functions=…")
-        require(0 <= self.nesting <= count, f"nesting {self.nesting} with {count} lag functions", f"from 0 to {count}", "K is at most M in H^Adap(K, M)")
+        nested = 0 <= self.nesting <= count
+        require(nested, f"nesting {self.nesting} with {count} lag functions", f"from 0 to {count}", "K is at most M in H^Adap(K, M)")
         for g, arguments in zip(self.lag_functions, self.arguments, strict=True):
             g.check(arguments, self.inputs.dim)
         self.readout.check(count + 1, self.inputs.dim)
@@ -130,7 +132,7 @@ class AdaptiveMemory(AbstractTarget):
         separated = self.inputs.alphabet is not None
         return MemoryProfile(
             Family.ADAPTIVE, len(self.lag_functions), self.nesting, tuple(sorted(possible - {0})), lipschitz=lipschitz, barron=barron,
-            note="" if separated else "tokens are no finite separated set: a whole-valued g is not continuous there, so no Barron norm of g",
+            note="" if separated else "tokens are no finite separated set: a whole-valued g is not continuous there and has no Barron norm",
         )
 
 

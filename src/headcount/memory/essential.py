@@ -84,8 +84,10 @@ class EssentialMemory(AbstractTarget):
         supports = [kernel.support for kernel in self.kernel]
         lags = tuple(range(1, max(supports))) if None not in supports else None
         outside = [kernel.kind for kernel in self.kernel if not kernel.summable]
-        note = f"{', '.join(outside)} kernel not summable: outside the assumptions of Theorem 5.1, defined on finite sequences only" if outside else ""
-        return MemoryProfile(Family.ESSENTIAL, len(self.kernel), lags=lags, kernels=self.kernel, lipschitz=lipschitz, barron=barron, note=note)
+        return MemoryProfile(
+            Family.ESSENTIAL, len(self.kernel), lags=lags, kernels=self.kernel, lipschitz=lipschitz, barron=barron,
+            note=f"{', '.join(outside)} kernel not summable: outside Theorem 5.1, defined on finite sequences only" if outside else "",
+        )
 
 
 def filtered(x: jax.Array, values: np.ndarray, rows: np.ndarray) -> jax.Array:

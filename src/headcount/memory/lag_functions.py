@@ -162,7 +162,8 @@ class Table(AbstractLagFunction):
         require(self.lags, "a table without lags", "one lag a letter", "give lags=…")
         fix = "lags count back from the read position; lag 0 needs allow_zero=true"
         require(min(self.lags) >= self.lowest, f"lags {self.lags}", f"at least {self.lowest}", fix)
-        require(len(self.alphabet) in (0, len(self.lags)), f"{len(self.lags)} lags for {len(self.alphabet)} letters", "one lag a letter", "match them")
+        matched = len(self.alphabet) in (0, len(self.lags))
+        require(matched, f"{len(self.lags)} lags for {len(self.alphabet)} letters", "one lag a letter", "match them")
         require(len(set(self.alphabet)) == len(self.alphabet), "the same letter twice", "distinct letters", "drop repeats")
         require(len({len(letter) for letter in self.alphabet}) <= 1, "letters of different sizes", "vectors of one size", "pad them")
 
@@ -192,7 +193,9 @@ class Table(AbstractLagFunction):
         return tuple(sorted(set(self.lags)))
 
 
-@lag_functions.register("bits", formula="g(x_0, …, x_{n-1}) = first + stride sum_i 2^i [x_{i,1} > 0]", ref=Ref("wang-e-2024", "Section 4, Example I"))
+@lag_functions.register(
+    "bits", formula="g(x_0, …, x_{n-1}) = first + stride sum_i 2^i [x_{i,1} > 0]", ref=Ref("wang-e-2024", "Section 4, Example I")
+)
 @dataclasses.dataclass(frozen=True)
 class Bits(AbstractLagFunction):
     """The lag spelt in binary by the signs of all arguments so far, the current token being the lowest bit.
@@ -250,7 +253,7 @@ class CallableLag(AbstractLagFunction):
     log_barron_bound: float | None = None
 
     def __post_init__(self):
-        require(callable(self.function), f"a {type(self.function).__name__} as the function", "something that can be called", "pass a function")
+        require(callable(self.function), f"a {type(self.function).__name__} as the function", "one that can be called", "pass a function")
         _check_largest(self.T, self.lowest)
 
     def check(self, arguments, d):
@@ -263,7 +266,8 @@ class CallableLag(AbstractLagFunction):
     def reference(self, tokens):
         found = self.slow(tokens) if self.slow is not None else self.function(jnp.asarray(tokens))
         lag = int(found)
-        require(lag == found and self.lowest <= lag <= self.T, f"lag {found}", f"a whole number from {self.lowest} to {self.T}", "mend the function")
+        legal = lag == found and self.lowest <= lag <= self.T
+        require(legal, f"lag {found}", f"a whole number from {self.lowest} to {self.T}", "mend the function")
         return lag
 
     def possible(self, arguments):

@@ -12,7 +12,6 @@ lags below B weigh differently for each B, so that a linear program over all B a
 
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 import scipy.optimize
@@ -25,6 +24,7 @@ from headcount.memory.kernels import Lag
 from headcount.theory.constructions import best_bump, chebyshev_bump, interpolation
 from headcount.theory.errors import exact_coefficient, measure, measure_curves, precision, weight_bits
 from headcount.theory.families import AbstractFamily
+from headcount.theory.fit import fit_heads
 from headcount.theory.problem import HeadSum, Problem
 
 LP_CELLS = 40_000  # lags x asked lags x heads up to which the linear program is worth its time
@@ -68,13 +68,8 @@ class AdaptiveFit:
                 "errors": list(self.errors), "method": self.method, "source": str(self.ref)}
 
 
-def fit_adaptive(
-    T: int, family: AbstractFamily, heads: int, budget: float = math.inf, fit: Callable[[Problem], HeadSum] | None = None
-) -> AdaptiveFit:
-    """The best coefficients found for all lags up to T.
-
-    `budget` bounds sum|a_h|; `fit` adds a fitter of the fixed problem at lag T to the candidates.
-    """
+def fit_adaptive(T: int, family: AbstractFamily, heads: int, budget: float = math.inf) -> AdaptiveFit:
+    """The best coefficients found for all lags up to T; `budget` bounds sum|a_h|."""
     first = 0 if family.name == "lin" else 1
     require(first <= T, f"largest lag {T}", f"at least {first} for {family.name}", "adaptive lags begin there")
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
@@ -83,8 +78,7 @@ def fit_adaptive(
     candidates.append(("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads))))
     if family.name == "lin" and heads > T:
         candidates += [("interpolation (B)", interpolation(T, heads, step)) for step in (math.log(2), 1.0, 2.5, 6.0)]
-    if fit is not None:
-        candidates.append(("fixed problem at lag T", fit(Problem(Lag(T), family, budget=budget))))
+        candidates.append(("fixed problem at lag T", fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum))
     if family.name == "log":
         candidates += [("linear program over all lags", h) for h in _linear_program(T, family, heads, budget)]
     ref = Ref("wang-e-2024", "Lemma F.2" if family.name == "lin" else "Lemma F.5")

@@ -131,7 +131,7 @@ def measure_values(problem: Problem, values: list[arb], rest: arb) -> Errors:
 
     The caller chooses the precision at which the values are narrow.
     """
-    length, first = problem.length, int(problem.lags[0])
+    length, first = problem.length, problem.first_lag
     kernel = kernel_values(problem.kernel, length)
     explicit = norms([k - v for k, v in zip(kernel, values, strict=True)][first:])
     if not problem.tail_counts:
@@ -193,7 +193,7 @@ def _enclose(
 ) -> tuple[_Balls, _Balls, _Balls, TailBalls | None]:
     """Error, error inside the window, kernel norms, tail of the error."""
     rates, coefficients, merged = _with_kernel(problem, rates, coefficients)
-    first = int(problem.lags[0])
+    first = problem.first_lag
     kernel = kernel_values(problem.kernel, length)
     heads = head_values(problem, rates, coefficients, length)
     residual = [-h for h in heads] if merged else [k - h for k, h in zip(kernel, heads, strict=True)]

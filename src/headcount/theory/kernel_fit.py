@@ -117,12 +117,22 @@ def fit_kernel(
         result = _fit_decays(problem, name, heads, tol, form, say)
         if certify:
             say("lower bound")
-            result = dataclasses.replace(result, lower_bound=lower_bound(problem, result.heads, _lowest_rate(problem, result.rates)))
-            gate(result)
+            result = _certified(problem, result)
     return dataclasses.replace(result, seconds=time.perf_counter() - started)
 
 
-def _lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
+def _certified(problem: Problem, result: KernelFit) -> KernelFit:
+    """With the lower bound; ^C leaves the fit as it is, without one."""
+    try:
+        bound = lower_bound(problem, result.heads, lowest_rate(problem, result.rates))
+    except KeyboardInterrupt:
+        return dataclasses.replace(result, notes=(*result.notes, "interrupted before the lower bound was found"))
+    result = dataclasses.replace(result, lower_bound=bound)
+    gate(result)
+    return result
+
+
+def lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
     """The bound must cover every rate that a fit may use: on a bare window slow heads need not be summable."""
     bare = problem.window is not None and not problem.tail_counts
     allowed = 0.0 if bare else problem.family.lowest_rate
@@ -177,11 +187,11 @@ def _fit_decays(problem: Problem, name: str, heads: int | None, tol: float | Non
     say("fitting")
     notes: tuple[str, ...] = ()
     if tol is not None:
-        found = fewest_heads(problem, tol)
+        found = fewest_heads(problem, tol, progress=say)
         heads = found.head_sum.heads
     else:
         assert heads is not None
-        found = fit_heads(problem, heads)
+        found = fit_heads(problem, heads, progress=say)
     head_sum, method, notes = found.head_sum, found.method, tuple(found.notes)
     if form is not None:
         say(f"fitting for {form}")

@@ -49,9 +49,18 @@ class Problem:
         require(self.budget > 0, f"budget {self.budget}", "a positive number", "pass --budget 1000, or leave it out for none")
 
     @property
+    def first_lag(self) -> int:
+        """The first lag that counts: visible to the heads, and where the kernel has a value of its own.
+
+        Lag 0 is x_t, which the residual stream has anyway: where the kernel is singular there (s^-b) or the heads do not
+        see it (log), the readout takes care of it (theory 2.1, item 5).
+        """
+        return max(self.family.first_lag, 1 if self.kernel.singular_at_zero else 0)
+
+    @property
     def lags(self) -> np.ndarray:
-        """The lags that are fitted, float64: from the family's first visible lag on.  [S]"""
-        return np.arange(self.family.first_lag, self.length, dtype=np.float64)
+        """The lags that are fitted, float64.  [S]"""
+        return np.arange(self.first_lag, self.length, dtype=np.float64)
 
     @property
     def length(self) -> int:
@@ -68,7 +77,7 @@ class Problem:
     @property
     def target(self) -> np.ndarray:
         """The kernel on `lags`, float64.  [S]"""
-        return self.kernel.values(self.length)[self.family.first_lag :]
+        return self.kernel.values(self.length)[self.first_lag :]
 
 
 @dataclasses.dataclass(frozen=True)

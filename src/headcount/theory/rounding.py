@@ -87,7 +87,7 @@ def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndar
         total = np.zeros(len(lags), dtype=np.float32)
         for h, w in enumerate(weights.astype(dtype.scalar).astype(np.float32)):
             total += probabilities[:, h].astype(np.float32) * w
-    return total[int(problem.lags[0]) - first :].astype(np.float64)
+    return total[problem.first_lag - first :].astype(np.float64)
 
 
 def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Errors) -> Rounded:
@@ -104,7 +104,7 @@ def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Err
 
 def digits_lost(problem: Problem, head_sum: HeadSum, exact: Errors) -> float:
     """Decimal digits that the cancellation between heads eats."""
-    first, family = int(problem.lags[0]), problem.family
+    first, family = problem.first_lag, problem.family
     with precision(128):
         total = arb(0)
         for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):

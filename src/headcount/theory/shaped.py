@@ -92,7 +92,7 @@ def _measured(problem: Problem, method: str, shapes: list[AbstractShape], coeffi
 def _target(problem: Problem) -> np.ndarray:
     """The kernel from lag 0, zero where lags do not count.  [S]"""
     values = problem.kernel.values(problem.length)
-    values[: int(problem.lags[0])] = 0.0
+    values[: problem.first_lag] = 0.0
     return values
 
 

@@ -39,7 +39,7 @@ def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
 
 def rounded_shaped(problem: Problem, fit: ShapedFit, dtype: Dtype) -> Rounded:
     """As `rounding.rounded_errors`: float32 softmax, then probabilities and values in the format, sums in float32."""
-    first = int(problem.lags[0])
+    first = problem.first_lag
     total = np.zeros(problem.length, dtype=np.float32)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for a, shape in zip(fit.coefficients, fit.shapes, strict=True):

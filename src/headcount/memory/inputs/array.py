@@ -34,14 +34,16 @@ class UserArray(AbstractInputs):
     sha256: str = ""
 
     def __post_init__(self):
-        require(self.path or self.sha256, "array inputs without data", "a path or the hash of a loaded array", "use UserArray.of(array) or path='data.npy'")
+        fix = "call UserArray.of(array) first, or give the path of a .npy file"
+        require(self.path or self.sha256, "array inputs without data", "a path or the hash of a loaded array", fix)
         if self.path:
             data, digest = _checked(_read(Path(self.path)), self.path)
-            require(self.sha256 in ("", digest), f"{self.path} has hash {digest}", self.sha256, "the file changed since the spec was written")
+            same = self.sha256 in ("", digest)
+            require(same, f"{self.path} has hash {digest}", self.sha256, "the file changed since the spec was written")
             object.__setattr__(self, "sha256", digest)
             _IN_USE.setdefault(digest, data)
         held = _IN_USE.get(self.sha256)
-        require(held is not None, f"no array with hash {self.sha256} is loaded", "one that is", "call UserArray.of(array) first, or give the path of a .npy")
+        require(held is not None, f"no array with hash {self.sha256} is loaded", "one that is", fix)
         object.__setattr__(self, "_data", held)
 
     @classmethod
@@ -66,7 +68,7 @@ class UserArray(AbstractInputs):
 
     def sample(self, key, batch, length):
         rows, longest, _ = self.data.shape
-        require(length <= longest, f"windows of {length} tokens", f"at most {longest}, the length of the user's sequences", "use shorter windows")
+        require(length <= longest, f"windows of {length} tokens", f"at most {longest}, as in the user's sequences", "use shorter windows")
         which, where = jax.random.split(key)
         row = jax.random.randint(which, (batch, 1), 0, rows)
         start = jax.random.randint(where, (batch, 1), 0, longest - length + 1)
@@ -93,6 +95,7 @@ def _checked(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:
     require(array.size > 0, f"{name} has shape {array.shape}", "at least one sequence, token and coordinate", "give some data")
     data = np.array(array, dtype=np.float64, order="C").reshape(*array.shape[:2], -1)
     bad = np.argwhere(~np.isfinite(data))
-    require(not len(bad), f"{name} is not finite at [n, N, d] = {bad[0].tolist() if len(bad) else ''}", "finite numbers", "remove NaN and inf")
+    place = bad[0].tolist() if len(bad) else None
+    require(place is None, f"{name} is not finite at [n, N, d] = {place}", "finite numbers", "remove NaN and inf")
     data.setflags(write=False)
     return data, hashlib.sha256(repr(data.shape).encode() + data.tobytes()).hexdigest()[:16]

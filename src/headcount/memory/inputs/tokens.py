@@ -51,7 +51,7 @@ class Embedded(AbstractInputs):
 
     def __post_init__(self):
         check_symbols(self.symbols)
-        require(self.d >= 2, f"embedding in {self.d} dimensions", "at least 2", "one dimension has only the unit vectors -1 and 1: use 'boolean'")
+        require(self.d >= 2, f"embedding in {self.d} dimensions", "at least 2", "one dimension has only -1 and 1: use 'boolean'")
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
 
     @property
@@ -92,7 +92,7 @@ class Markov(AbstractInputs):
         check_symbols(self.symbols)
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
         square = not rows or (len(rows) == self.symbols and all(len(row) == self.symbols for row in rows))
-        require(square, f"a transition of {len(rows)} rows", f"{self.symbols} rows of {self.symbols}", "one row a state, and symbols = number of rows")
+        require(square, f"a transition of {len(rows)} rows", f"{self.symbols} rows of {self.symbols}", "one row and one column a symbol")
         matrix = np.array(rows) if rows else np.ones((1, 1))
         stochastic = np.all(matrix >= 0) and np.allclose(matrix.sum(1), 1, rtol=0, atol=1e-9)
         require(stochastic, "a transition that is not stochastic", "rows of probabilities that sum to 1", "divide each row by its sum")

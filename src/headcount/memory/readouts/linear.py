@@ -31,7 +31,7 @@ class Linear(AbstractReadout):
 
     def check(self, slots, d):
         fits = not self.weights or len(self.weights) in (slots - 1, slots)
-        require(fits, f"{len(self.weights)} weights", f"{slots - 1} or {slots}", "give one weight a memory (and one for x_t first, if wanted)")
+        require(fits, f"{len(self.weights)} weights", f"{slots - 1} or {slots}", "give one weight a memory (and one for x_t first)")
         require(np.all(np.isfinite(self.weights)), f"weights {self.weights}", "finite numbers", "remove NaN and inf")
 
     def __call__(self, z):

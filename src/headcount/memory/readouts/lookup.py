@@ -5,7 +5,7 @@ the zero vector (a memory from before the first token) counts as "no letter" and
 
 Exact network, one neuron a combination (v_1, …, v_p): where every letter sticks out, a_v.a_w < ||a_v||^2,
 
-    relu( (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2 + delta) / delta ),   delta = min_i min(||a_{v_i}||^2, min_w ||a_{v_i}||^2 - a_{v_i}.a_w),
+    relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),   delta = min_i min_w ||a_{v_i}||^2 - a_{v_i}.a_w  (w = "no letter" too),
 
 is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs p + (p-1). Where some
 letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on a line and interpolated. The network
@@ -29,7 +29,9 @@ LARGEST_TABLE = 65536
 LARGEST_INTERPOLATION = 4096
 
 
-@readouts.register("lookup", formula="f(z) = table[letter of z_1, …, letter of z_p], 0 if one is missing", ref=Ref("headcount", "theory notes, item 24"))
+@readouts.register(
+    "lookup", formula="f(z) = table[letter of z_1, …, letter of z_p], 0 if one is missing", ref=Ref("headcount", "theory notes, item 24")
+)
 @dataclasses.dataclass(frozen=True)
 class Lookup(AbstractReadout):
     """A table over the letters of the memories (and of x_t with `current`).
@@ -61,7 +63,8 @@ class Lookup(AbstractReadout):
         require(letters.shape[1] == d, f"letters of size {letters.shape[1]}", f"size {d}, that of a token", "match alphabet and inputs")
         size = len(letters) ** p
         require(size <= LARGEST_TABLE, f"a table of {len(letters)}^{p} values", f"at most {LARGEST_TABLE}", "use fewer letters or memories")
-        require(not self.values or len(self.values) == size, f"{len(self.values)} values", f"{len(letters)}^{p} = {size}", "one value a combination")
+        complete = not self.values or len(self.values) == size
+        require(complete, f"{len(self.values)} values", f"{len(letters)}^{p} = {size}", "one value a combination")
 
     def letters(self, d: int) -> np.ndarray:
         """[V, d]"""
@@ -138,7 +141,9 @@ def _exact_network(lookup: Lookup, slots: int, d: int) -> ReluNetwork | None:
     return ReluNetwork(best.a, np.pad(best.b, ((0, 0), ((slots - p) * d, 0))), best.c)
 
 
-def _one_neuron_each(letters: np.ndarray, combinations: list[tuple[int, ...]], points: np.ndarray, values: np.ndarray) -> ReluNetwork | None:
+def _one_neuron_each(
+    letters: np.ndarray, combinations: list[tuple[int, ...]], points: np.ndarray, values: np.ndarray
+) -> ReluNetwork | None:
     """One neuron a combination of nonzero value, or None where a letter of such a combination does not stick out."""
     gram = letters @ letters.T
     squares = np.diag(gram)

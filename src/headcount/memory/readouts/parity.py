@@ -21,7 +21,7 @@ from headcount.memory.readouts.base import AbstractReadout, memories, readouts, 
 from headcount.memory.readouts.network import zigzag
 
 
-@readouts.register("parity", formula="f(z) = prod_ij sign(z_ij) on the vertices, linear in sum z between them", ref=Ref("edelman-2022", "Section 5"))
+@readouts.register("parity", formula="f(z) = prod_ij sign(z_ij) on vertices, linear in sum z between them", ref=Ref("edelman-2022"))
 @dataclasses.dataclass(frozen=True)
 class Parity(AbstractReadout):
     """The product of the signs of the memories (and of x_t with `current`).

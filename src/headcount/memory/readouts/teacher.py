@@ -78,5 +78,6 @@ def _teacher(neurons: int, seed: int, slots: int, d: int) -> ReluNetwork:
     bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 if exact else generator.integers(0, 2, (4096, n))
     vertices = (2.0 * bits - 1.0) / math.sqrt(d)  # [vertices, n]
     scale = ReluNetwork(a, b, c)(vertices).std()
-    require(scale > 1e-6, f"the teacher of seed {seed} is constant on Boolean tokens", "one that varies", "take another seed or more neurons")
+    varies = scale > 1e-6
+    require(varies, f"the teacher of seed {seed} is constant on Boolean tokens", "one that varies", "take another seed or more neurons")
     return ReluNetwork(a / scale, b, c)

@@ -22,7 +22,10 @@ from headcount.memory.readouts.base import AbstractReadout, averages, memories, 
 from headcount.memory.readouts.network import zigzag
 
 
-@readouts.register("triangle", formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory", ref=Ref("headcount", "theory notes, insight 2a"))
+@readouts.register(
+    "triangle", formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory",
+    ref=Ref("headcount", "theory notes, insight 2a"),
+)
 @dataclasses.dataclass(frozen=True)
 class Triangle(AbstractReadout):
     """A triangle wave with `teeth` teeth of the first memory, or of the mean of all.

@@ -28,7 +28,7 @@ class CallableReadout(AbstractReadout):
     barron_bound: float | None = None
 
     def __post_init__(self):
-        require(callable(self.function), f"a {type(self.function).__name__} as the function", "something that can be called", "pass a function of z")
+        require(callable(self.function), f"a {type(self.function).__name__} as the function", "one that can be called", "pass a function")
         require(self.size >= 1, f"output size {self.size}", "at least 1", "give the size o of f(z)")
         for name, value in (("lipschitz_bound", self.lipschitz_bound), ("barron_bound", self.barron_bound)):
             require(value is None or value >= 0, f"{name} {value}", "a number >= 0, or none", "leave it out where it is unknown")
@@ -43,7 +43,8 @@ class CallableReadout(AbstractReadout):
             shape = getattr(made, "shape", None)
         except Exception as error:
             shape = f"{type(error).__name__}: {error}"
-        require(shape == (2, self.size), f"the function maps (2, {slots}, {d}) to {shape}", f"(2, {self.size})", "map [..., slots, d] to [..., o]")
+        wanted = (2, self.size)
+        require(shape == wanted, f"the function maps (2, {slots}, {d}) to {shape}", f"{wanted}", "map [..., slots, d] to [..., o]")
 
     def __call__(self, z):
         return self.function(z)

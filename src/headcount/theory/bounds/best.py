@@ -11,7 +11,7 @@ from headcount.theory.bounds.zeros import zeros_bound
 from headcount.theory.problem import Norm, Problem
 
 MOST_HEADS = 20  # zero counting in float64 ends where residuals meet rounding
-NEARLY_ALL = 1e-6  # an exact bound this close to the kernel's own norm leaves nothing to gain
+NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 
 def lower_bound(problem: Problem, heads: int | None = None, lowest_rate: float | None = None) -> LowerBound:

@@ -30,8 +30,10 @@ DENSE_LAGS = 1024  # lags handled one by one before thinning
 MOST_LAGS = 1536
 GRID = 2400
 START = 160
+TOLERANCE = 1e-10
 KEEP = 0.99  # an atom stays while it is this close to touching
 ROUNDS = 12
+USELESS = 1e-7  # relative to the kernel's norm: a bound that cannot become larger than this is not worth another round
 GAP = 3e-5  # relative to the bound and to its distance from trivial: exchange stops when no vector can be better by more
 MARGIN = 2e-8  # relative allowance on the maximum, so that a checker with another enclosure has room
 
@@ -77,15 +79,16 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     best, best_value = np.zeros_like(lags), 0.0
     for _ in range(ROUNDS):
         phi = scene.family.columns(rates, lags)
-        y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm)
+        y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm, TOLERANCE)
         ceiling = (float(y @ scene.rho) - scene.budget * t) / max(scene.size(y), 1e-300)  # few rates: above the optimum over all
         peaks, heights = scene.peaks(y)
         mixed = scene.blend(best, y)
         more, levels = scene.peaks(mixed)
-        value = scene.value(mixed, float(levels.max()))
-        if value > best_value:
-            best, best_value = mixed, value
-        if ceiling - best_value < max(GAP * min(ceiling, 1 - ceiling), 1e-9):
+        for vector, height in ((y, heights.max()), (mixed, levels.max())):
+            value = scene.value(vector, float(height))
+            if value > best_value:
+                best, best_value = vector, value
+        if ceiling < USELESS or ceiling - best_value < max(GAP * min(ceiling, 1 - ceiling), 1e-10):
             break
         keep = rates[np.abs(phi.T @ y) > KEEP * t]
         rates = np.unique(np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]]))

@@ -43,7 +43,7 @@ class State:
     e: float
 
 
-def dual_vector(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm, tol: float = 1e-9) -> tuple[np.ndarray, float, np.ndarray]:
+def dual_vector(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm, tol: float) -> tuple[np.ndarray, float, np.ndarray]:
     """(y [S], t, a [K]) of the budgeted fit on the columns of `phi`, to a duality gap of about `tol` times the kernel's norm."""
     x = _start(phi, rho, budget, norm)
     enough = tol * float(rho @ rho if norm is Norm.L2 else np.abs(rho).sum() if norm is Norm.L1 else np.abs(rho).max())

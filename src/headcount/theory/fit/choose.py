@@ -26,9 +26,11 @@ from headcount.theory.fit.varpro import chain
 from headcount.theory.problem import HeadSum, Norm, Problem
 
 Progress = Callable[[str], None]
-SMOOTH_ENOUGH = 1e-3  # relative error below which the valley of smooth kernels is trusted
+SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted (always if no heads cancel)
 ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
-CLOSE = 8.0  # levels within this factor of the last are finished too, so that none of them can turn out better
+CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last are finished too
+CLOSE_THIN = 1.2  # the same for points that are optimal on the thin sample
+MULTISTART = 6  # with as few heads as this, several starts are refined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +120,8 @@ def search(full: Sample, heads: int, spread: np.ndarray, progress: Progress) -> 
         if point.error < best.error:
             best = point
             yield method, point
-    if best.error <= SMOOTH_ENOUGH * whole:
+    one_sign = len(best.rates) > 1 and abs(best.coefficients.sum()) == np.abs(best.coefficients).sum()
+    if one_sign or best.error <= SMOOTH_ENOUGH * whole:
         return
     if math.isinf(full.budget):
         full = dataclasses.replace(full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300)
@@ -126,34 +129,45 @@ def search(full: Sample, heads: int, spread: np.ndarray, progress: Progress) -> 
     trail = []
     for h, point in enumerate(levels(data, heads), 1):
         progress(f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm")
-        trail.append(point)
-        yield "one head at a time, sequential programs", at(full, point.rates)
-    for point in _finished(full, trail):
-        yield "one head at a time, sequential programs", point
+        trail.append(("one head at a time, sequential programs", point))
+        yield trail[-1][0], at(full, point.rates)
+    yield from _finished(full, trail, CLOSE_THIN)
 
 
 def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress: Progress) -> Iterator[tuple[str, Point]]:
-    """Variable projection from 1 to H heads (least squares), then programs in the norm asked for."""
-    squares = thin(dataclasses.replace(full, norm=Norm.L2, starts=np.zeros(0), ends=np.zeros(0), target=full.target[: len(full.lags)]))
+    """Variable projection from 1 to H heads (least squares) and other starts, then programs in the norm asked for."""
     trail = []
-    for rates in chain(squares, heads):
+    for rates in chain(data, heads):  # in l1 a far block is one row: least squares then weighs the tail much as l1 does
         progress(f"{len(rates)} of {heads} heads by variable projection")
-        trail.append(at(data, rates))
-    for point in _finished(full, [refine(data, p, steps=25) if p.error < CLOSE * 4 * trail[-1].error else p for p in trail]):
-        yield "variable projection, then sequential programs", point
-    if isinstance(full.family, Lin) and trail:
-        rates = pencil_rates(full.target[: len(full.lags)], heads)
-        if len(rates):
-            yield "matrix pencil, then sequential programs", next(_finished(full, [refine(data, at(data, rates), steps=15)]))
+        trail.append(("variable projection", at(data, rates)))
+    if not trail:
+        return
+    starts = [("evenly spaced rates", at(data, np.geomspace(max(data.low, 1 / data.length), fastest, heads))) for fastest in (1.0, 2.0, 4.0)]
+    if isinstance(full.family, Lin):
+        starts.append(("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads))))
+    starts = trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
+    last = min(((m, refine(data, p, steps=25)) for m, p in starts), key=lambda s: s[1].error)
+    if heads <= MULTISTART:
+        last = min([last, *((last[0], refine(data, at(data, rates))) for rates in shaken(data, last[1].rates))], key=lambda s: s[1].error)
+    trail = [*trail[:-1], last]
+    for method, point in _finished(full, trail, CLOSE):
+        yield f"{method}, then sequential programs", point
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
 
 
-def _finished(full: Sample, trail: list[Point]) -> Iterator[Point]:
-    """The last levels, refined on the full sample."""
-    for point in trail[::-1]:
-        if point.error <= CLOSE * trail[-1].error:
-            yield refine(full, at(full, point.rates), steps=8)
+def shaken(data: Sample, rates: np.ndarray) -> list[np.ndarray]:
+    """The fastest heads moved: with few heads there is a local optimum for each choice of early lags that they meet."""
+    rates = np.sort(rates)
+    weights = np.linspace(0, 1, len(rates) + 1)[1:] ** 2
+    return [data.bounded(rates * factor**weights) for factor in (0.55, 0.7, 0.85, 1.2, 1.5, 2.0)]
+
+
+def _finished(full: Sample, trail: list[tuple[str, Point]], close: float) -> Iterator[tuple[str, Point]]:
+    """The last level, and those that are so close that they might turn out better, refined on the full sample."""
+    for method, point in trail[::-1]:
+        if point.error <= close * trail[-1][1].error:
+            yield method, refine(full, at(full, point.rates), steps=8)
 
 
 def to_heads(data: Sample, point: Point) -> HeadSum:

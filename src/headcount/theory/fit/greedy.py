@@ -20,6 +20,7 @@ from headcount.theory.fit.interior import program, solve
 from headcount.theory.fit.lp import norm_of_target
 from headcount.theory.fit.sample import Sample
 from headcount.theory.fit.slp import Point, at
+from headcount.theory.fit.varpro import spread
 
 DICTIONARY = 160
 STRETCHES = (0.85, 1.0, 1.08, 1.2, 1.5, 2.0)  # of the coordinate, when the heads are spread anew
@@ -58,10 +59,8 @@ def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point
     u = np.sort(data.coordinate(rates))
     places = [(x + y) / 2 for x, y in itertools.pairwise([low, *u, high])]
     spots = [np.append(u, v) for v in [*places, low, high]]
-    if len(u) >= 2:
-        spread = np.interp(np.linspace(0, 1, len(u) + 1), np.linspace(0, 1, len(u)), u)
-        spots += [spread * stretch for stretch in STRETCHES]
-    points = [at(data, data.rates_at(np.sort(s)), 1e-7) for s in spots]
+    starts = [data.rates_at(np.sort(s)) for s in spots] + spread(data, rates, STRETCHES)
+    points = [at(data, start, 1e-7) for start in starts]
     return sorted(points, key=lambda p: p.error)[:count]
 
 

@@ -62,9 +62,6 @@ class Program:
     G: np.ndarray  # [g, n]
     h: np.ndarray  # [g]
 
-    def value(self, x: np.ndarray) -> float:
-        return float(self.c @ x + self.w @ np.abs(self.t - self.B @ x) + 0.5 * np.sum((self.k - self.K @ x) ** 2))
-
 
 def program(n: int, c=None, absolute=None, squares=None, limits=None) -> Program:
     """Fill in what is missing: absolute = (B, t, w), squares = (K, k), limits = (G, h)."""
@@ -89,7 +86,7 @@ def _solve(lp: Program, tol: float, start: np.ndarray) -> Solution:
         rd = lp.c - lp.B.T @ now.y + lp.G.T @ now.z - lp.K.T @ (lp.k - lp.K @ now.x)
         rp, rs = misfit - now.u + now.v, lp.h - lp.G @ now.x - now.s
         gap = now.u @ p + now.v @ q + now.s @ now.z
-        scale = tol * (1 + abs(lp.value(now.x)))
+        scale = tol * (1 + abs(float(lp.c @ now.x)) + float(lp.w @ np.abs(misfit)))
         if gap <= scale and np.abs(rd).max(initial=0.0) < 1e3 * scale and np.abs(rs).sum() + np.abs(rp).sum() < 1e3 * scale:
             closed = True
             break
@@ -145,38 +142,32 @@ def _step(now: _Point, lp: Program, bounds, residuals, gap) -> "_Point | None":
 
 
 def _lengths(now: _Point, d: _Point, p, q, back: float) -> tuple[float, float]:
-    primal = _longest(np.concatenate([now.u, now.v, now.s]), np.concatenate([d.u, d.v, d.s]))
-    dual = _longest(np.concatenate([p, q, now.z]), np.concatenate([-d.y, d.y, d.z]))
+    primal = min(_longest(now.u, d.u), _longest(now.v, d.v), _longest(now.s, d.s))
+    dual = min(_longest(p, -d.y), _longest(q, d.y), _longest(now.z, d.z))
     return min(1.0, back * primal), min(1.0, back * dual)
 
 
 def _longest(value: np.ndarray, change: np.ndarray) -> float:
     """The largest step that keeps every entry positive."""
-    falling = change < 0
-    return float(np.min(-value[falling] / change[falling])) if falling.any() else np.inf
+    fastest = (change / value).min(initial=0.0)
+    return -1 / fastest if fastest < 0 else np.inf
 
 
 def _factor(M: np.ndarray) -> np.ndarray | None:
-    """R of M = QR."""
-    r, _, _, info = lapack.dgeqrf(M)
+    """R of M = QR (its lower triangle is not used)."""
+    factors, _, _, info = lapack.dgeqrf(M)
     n = M.shape[1]
-    R = np.triu(r[:n])
-    diagonal = np.abs(np.diag(R))
-    if info != 0 or not np.isfinite(diagonal).all():
+    R = factors[:n]
+    diagonal = np.abs(R.diagonal())
+    top = diagonal.max()
+    if info != 0 or not np.isfinite(top):
         return None
-    floor = 1e-15 * diagonal.max()
-    small = diagonal < floor
-    if small.any():
-        R[np.flatnonzero(small), np.flatnonzero(small)] = floor
+    small = np.flatnonzero(diagonal < 1e-15 * top)
+    R[small, small] = 1e-15 * top
     return R
 
 
 def _normal_solve(R: np.ndarray, M: np.ndarray, rho: np.ndarray, rd: np.ndarray) -> np.ndarray:
     """dx with M'M dx = M' rho - rd: corrected semi-normal equations (one refinement)."""
-    dx = np.zeros(R.shape[1])
-    for _ in range(2):
-        right = M.T @ (rho - M @ dx) - rd
-        half, _ = lapack.dtrtrs(R, right, trans=1)
-        step, _ = lapack.dtrtrs(R, half)
-        dx = dx + step
-    return dx
+    dx = lapack.dtrtrs(R, lapack.dtrtrs(R, M.T @ rho - rd, trans=1)[0])[0]
+    return dx + lapack.dtrtrs(R, lapack.dtrtrs(R, M.T @ (rho - M @ dx) - rd, trans=1)[0])[0]

@@ -6,7 +6,7 @@ Q an orthonormal basis of the heads' columns. Kaufman's Jacobian drops the term 
     dr/du_h = -(I - Q Q') phi'(u_h) a_h,
 
 and steps are Levenberg's. Smooth kernels have one deep valley, which is followed from H to H + 1 heads by adding the
-rate whose column, made orthogonal to the others, explains most of the residual.
+rate whose column, made orthogonal to the others, explains most of the residual, or by spreading the rates anew.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         rest = _without(Q, atoms)
         sizes = np.linalg.norm(rest, axis=0)
         gains = np.where(sizes > 1e-10 * np.linalg.norm(atoms, axis=0), np.abs(residual @ rest) / np.maximum(sizes, 1e-300), 0.0)
-        tries = [descend(data, np.sort(np.append(rates, grid[k]))) for k in _peaks(gains)]
+        tries = [descend(data, start) for start in [*(np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)), *spread(data, rates)]]
         if not tries:
             return
         rates = min(tries, key=lambda pair: pair[1])[0]
@@ -74,6 +74,14 @@ def _projected(data: Sample, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _without(Q, data.target), -_without(Q, data.derivatives(rates)[0] * a)
 
 
+def spread(data: Sample, rates: np.ndarray, stretches: tuple[float, ...] = (1.0, 1.06)) -> list[np.ndarray]:
+    """One head more at the quantiles of the old ones, the coordinate stretched."""
+    if len(rates) < 2:
+        return []
+    u = np.interp(np.linspace(0, 1, len(rates) + 1), np.linspace(0, 1, len(rates)), np.sort(data.coordinate(rates)))
+    return [data.rates_at(u * stretch) for stretch in stretches]
+
+
 def _without(Q: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """(I - Q Q') columns, twice for accuracy."""
     for _ in range(2):
@@ -81,7 +89,7 @@ def _without(Q: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return columns
 
 
-def _peaks(gains: np.ndarray, count: int = 2) -> np.ndarray:
+def _peaks(gains: np.ndarray, count: int) -> np.ndarray:
     padded = np.concatenate([[-1.0], gains, [-1.0]])
     peaks = np.flatnonzero((gains > 0) & (gains >= padded[:-2]) & (gains >= padded[2:]))
     return peaks[np.argsort(-gains[peaks])][:count]

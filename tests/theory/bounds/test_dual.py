@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
+from headcount.theory.bounds import check
+from headcount.theory.bounds.dual import dual_bound
+from headcount.theory.families import family
+from headcount.theory.problem import Norm, Problem
+
+TABLE = [
+    ("lin", 1, 10, 0.22730), ("lin", 2, 1e3, 0.03580), ("lin", 4, 1e3, 0.98375), ("lin", 4, 1e5, 0.29298),
+    ("log", 2, 10, 0.72209), ("log", 3, 1e5, 0.03108), ("log", 4, 1e7, 0.1008), ("log", 5, 1e5, 0.9987),
+]
+MORE = [
+    ("lin", 2, 10, 0.94583), ("lin", 3, 10, 0.99708), ("lin", 3, 1e3, 0.70793), ("lin", 3, 1e5, 0.00687), ("lin", 4, 10, 0.999837), ("lin", 4, 1e7, 0.0014),
+    ("lin", 5, 1e3, 0.9991), ("lin", 5, 1e5, 0.9132), ("lin", 5, 1e7, 0.1074), ("lin", 6, 1e3, 0.999955), ("lin", 6, 1e5, 0.99555), ("lin", 6, 1e7, 0.5813),
+    ("log", 2, 1e3, 0.00247), ("log", 3, 10, 0.99687), ("log", 3, 1e3, 0.68706), ("log", 3, 1e7, 0.0001), ("log", 4, 10, 0.999977), ("log", 4, 1e3, 0.99771),
+    ("log", 4, 1e5, 0.77120), ("log", 5, 1e3, 0.999986), ("log", 5, 1e7, 0.8716), ("log", 6, 1e5, 0.999994), ("log", 6, 1e7, 0.99945),
+]
+
+
+def study_value(name, T, budget, theirs):
+    problem = Problem(Lag(T), family(name), window=1024, budget=float(budget))
+    bound = dual_bound(problem)
+    assert theirs - 1e-5 <= bound.value <= theirs + 1e-4
+    assert check(problem, bound)
+
+
+@pytest.mark.parametrize(("name", "T", "budget", "theirs"), TABLE)
+def test_lags(name, T, budget, theirs):
+    study_value(name, T, budget, theirs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "T", "budget", "theirs"), MORE)
+def test_lags_all(name, T, budget, theirs):
+    study_value(name, T, budget, theirs)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "window", "budget", "theirs"),
+    [
+        (Power(0.5), "log", 1001, 1e5, 3.68e-5), (Exponential(0.1), "log", 1001, 1e3, 0.1100), (Exponential(0.1), "log", 1001, 1e5, 0.01995),
+        (Oscillating(0.05, 0.3), "lin", 1000, 1e3, 0.4128), (Oscillating(0.05, 0.3), "log", 1001, 1e5, 0.6435),
+    ],
+)
+def test_other_kernels(kernel, name, window, budget, theirs):
+    problem = Problem(kernel, family(name), window=window, budget=budget)
+    assert dual_bound(problem).value / np.abs(problem.target).sum() >= theirs
+
+
+def test_log1p_is_log_one_lag_later():
+    by_log = dual_bound(Problem(Lag(3), family("log"), window=300, budget=1e3)).value
+    by_log1p = dual_bound(Problem(Lag(2), family("log1p"), window=299, budget=1e3)).value
+    assert by_log1p == pytest.approx(by_log, abs=1e-5)
+
+
+@pytest.mark.parametrize("norm", [Norm.L1, Norm.L2, Norm.SUP])
+def test_more_budget_never_raises_the_bound(norm):
+    values = [dual_bound(Problem(Lag(2), family("lin"), norm=norm, window=128, budget=c)).value for c in (1.0, 30.0, 300.0, 3000.0)]
+    assert all(a >= b - 1e-6 for a, b in zip(values, values[1:], strict=False))
+    assert values[0] > 0.5 * values[-1] >= 0
+
+
+def test_norms_are_ordered():
+    l1, l2, sup = (dual_bound(Problem(Lag(2), family("lin"), norm=n, window=128, budget=50.0)).value for n in (Norm.L1, Norm.L2, Norm.SUP))
+    assert l1 > l2 > sup > 0
+
+
+def test_slower_rates_help_a_log_fit_and_are_recorded():
+    """On a finite window b = 0.5 is one exact head for s^-0.5, so admitting b >= 0 must lower the bound."""
+    problem = Problem(Power(0.5), family("log"), window=200, budget=10.0)
+    usual, wide = dual_bound(problem), dual_bound(problem, lowest_rate=0.0)
+    assert usual.lowest_rate == 1.0
+    assert wide.lowest_rate == 0.0
+    assert usual.value > 1.0
+    assert wide.value < 1e-6
+
+
+def test_long_windows_are_thinned_and_stay_valid():
+    problem = Problem(Oscillating(0.05, 0.3), family("lin"), window=6000, budget=100.0)
+    bound = dual_bound(problem)
+    assert len(bound.certificate["lags"]) < 2000
+    assert check(problem, bound)
+    assert bound.value / np.abs(problem.target).sum() > 0.4128  # a smaller budget and a longer window than the study's 1e3
+
+
+def test_the_same_twice():
+    problem = Problem(Lag(2), family("lin"), window=64, budget=20.0)
+    assert dual_bound(problem) == dual_bound(problem)
+
+
+def test_a_kernel_that_the_family_cannot_see_at_all():
+    assert dual_bound(Problem(Lag(0), family("log"), budget=5.0)).value == 0
+
+
+def test_bad_input():
+    with pytest.raises(InputError):
+        dual_bound(Problem(Lag(2), family("lin")))
+    with pytest.raises(InputError):
+        dual_bound(Problem(Lag(2), family("lin"), budget=3.0), lowest_rate=-1.0)

@@ -1,0 +1,107 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from headcount.memory.kernels import ArrayKernel, Lag, Power, Window
+from headcount.theory.balls import precision
+from headcount.theory.bounds.heads import heads_bound, obstruction
+from headcount.theory.families import family
+from headcount.theory.problem import Norm, Problem
+
+
+@pytest.mark.parametrize(("name", "most"), [("lin", 5), ("log", 4), ("log1p", 5)])
+def test_lag_five_and_the_number_of_heads(name, most):
+    problem = Problem(Lag(5), family(name))
+    assert heads_bound(problem, most).value == 1.0
+    assert heads_bound(problem, most + 1) is None
+
+
+def test_separate_lags_add_up():
+    numbers = [0.0] * 30
+    numbers[4], numbers[15], numbers[29] = 1.0, -2.0, 0.5
+    problem = Problem(ArrayKernel(tuple(numbers)), family("lin"))
+    assert heads_bound(problem, 4).value == 3.5
+    assert heads_bound(problem, 6).value == 2.5  # the windows of lags 4 and 15 overlap, and 4 < 6
+    assert heads_bound(problem, 12).value == 2.0
+    assert heads_bound(problem, 16) is None  # lag 15 spoils lag 29, and the other way round
+
+
+def test_neighbours_of_the_alternating_sign_do_no_harm_and_others_do():
+    with_help = Problem(ArrayKernel((0, 0, 0, -1.0, 2.0, -1.0)), family("lin"))
+    against = Problem(ArrayKernel((0, 0, 0, 0.5, 2.0, 0.25)), family("lin"))
+    assert heads_bound(with_help, 3).value == 2.0
+    assert heads_bound(against, 3).value == 1.25
+
+
+@pytest.mark.parametrize(("name", "most"), [("lin", 5), ("log", 4), ("log1p", 5)])
+def test_moving_sum(name, most):
+    problem = Problem(Window(6), family(name))
+    assert heads_bound(problem, most).value == 0.5
+    assert heads_bound(problem, most + 1) is None
+
+
+def test_no_statement_for_infinite_support():
+    assert heads_bound(Problem(Power(1.5), family("lin")), 2) is None
+
+
+def best_error(name: str, rates: np.ndarray, T: int, norm: Norm, length: int = 60) -> float:
+    """The optimum over coefficients for these rates on `length` lags, by a plain LP on orthonormal columns."""
+    heads = family(name)
+    lags = np.arange(heads.first_lag, length, dtype=float)
+    phi = np.linalg.qr(heads.columns(rates, lags))[0]
+    rho = (lags == T).astype(float)
+    S, H = phi.shape
+    spread = np.eye(S) if norm is Norm.L1 else np.ones((S, 1))
+    extra = spread.shape[1]
+    upper = np.block([[phi, -spread], [-phi, -spread]])
+    solved = linprog(np.r_[np.zeros(H), np.ones(extra)], A_ub=upper, b_ub=np.r_[rho, -rho], bounds=[(None, None)] * H + [(0, None)] * extra)
+    return solved.fun
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(["lin", "log", "log1p"]), st.integers(1, 5), st.integers(0, 4), st.integers(0, 10**6))
+def test_no_fit_beats_theorem_a(name, heads, later, seed):
+    """Lag exactly at the threshold and a little later; optimal coefficients for random rates."""
+    rng = np.random.default_rng(seed)
+    T = family(name).first_lag + heads + later
+    rates = np.sort(rng.exponential(1, heads)) * 10 ** rng.uniform(-1, 0.5) + 0.05 * np.arange(1, heads + 1)
+    for norm in (Norm.L1, Norm.SUP):
+        bound = heads_bound(Problem(Lag(T), family(name), norm=norm), heads)
+        assert best_error(name, rates, T, norm) >= bound.value - 1e-7
+
+
+def test_one_head_more_does_beat_it():
+    """T+1 Lagrange heads reach lag T (so the theorem is sharp): x in {0.001, 0.002, 0.003}, lag 2."""
+    rates = -np.log(np.array([0.001, 0.002, 0.003]))
+    assert best_error("lin", rates, 2, Norm.L1) < 0.05
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(["lin", "log", "log1p"]), st.integers(1, 7), st.integers(0, 5), st.integers(0, 10**6))
+def test_every_instance_has_a_dual_vector(name, heads, later, seed):
+    rng = np.random.default_rng(seed)
+    T = family(name).first_lag + heads + later
+    rates = tuple(0.02 + np.cumsum(rng.exponential(0.5, heads) + 0.01))
+    found = obstruction(family(name), rates, T)
+    assert found is not None
+    start, w = found
+    with precision(400):
+        curves = [family(name).curve(b, start + len(w)) for b in rates]
+        assert w[T - start] == 1 or w[T - start].contains(1)
+        for curve in curves:
+            assert sum(x * curve[start + j] for j, x in enumerate(w)).contains(0)
+
+
+def test_too_early_a_lag_has_no_obstruction():
+    assert obstruction(family("lin"), (0.1, 0.5), 1) is None
+
+
+def test_dilation_case_of_log_is_contained():
+    """The older argument: k^m | T gives H <= m. Theorem A covers it, since m <= T - 1."""
+    for T in (2, 4, 8, 9, 16, 27, 36):
+        m = max(e for k in range(2, T + 1) for e in range(1, int(math.log2(T)) + 1) if T % k**e == 0)
+        assert heads_bound(Problem(Lag(T), family("log")), m).value == 1.0
