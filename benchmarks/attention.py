@@ -44,7 +44,9 @@ def scaling() -> None:
         growth = [b["seconds"] / a["seconds"] for a, b in itertools.pairwise(rows[1:])]
         allowed = [4 * math.log(b) / math.log(a) * 1.5 for a, b in itertools.pairwise(LENGTHS[1:])]  # N log N, 50% slack for noise
         verdict = "N log N" if all(g <= a for g, a in zip(growth, allowed, strict=True)) else "WORSE than N log N"
-        cells = "  ".join(f"{n // 1024}k {row['seconds'] * 1e3:8.1f} ms {row['memory_mb']:6.0f} MB" for n, row in zip(LENGTHS, rows, strict=True))
+        cells = "  ".join(
+            f"{n // 1024}k {row['seconds'] * 1e3:8.1f} ms {row['memory_mb']:6.0f} MB" for n, row in zip(LENGTHS, rows, strict=True)
+        )
         print(f"  {bias:<6} {cells}   {verdict}")
 
 

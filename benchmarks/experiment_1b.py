@@ -55,8 +55,14 @@ def main() -> None:
 
     layer = model.layers[0]
     named = {
-        "w_e": model.embedding.weight, "b_e": model.embedding.offset, "rate": layer.attention.bias.rate, "w_v": layer.attention.w_value,
-        "w_o": layer.attention.w_out, "w_in": layer.ffn.w_in, "offset": layer.ffn.offset, "w_out": layer.ffn.w_out,
+        "w_e": model.embedding.weight,
+        "b_e": model.embedding.offset,
+        "rate": layer.attention.bias.rate,
+        "w_v": layer.attention.w_value,
+        "w_o": layer.attention.w_out,
+        "w_in": layer.ffn.w_in,
+        "offset": layer.ffn.offset,
+        "w_out": layer.ffn.w_out,
     }
     weights = {name: torch.tensor(np.asarray(value), requires_grad=True) for name, value in named.items()}
     xt, yt = torch.tensor(np.asarray(x)), torch.tensor(np.asarray(y))

@@ -3,7 +3,9 @@
 import os
 
 # Read when jax starts, so before anything imports it.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import jax

@@ -25,7 +25,9 @@ def test_python_blocks_run(code, tmp_path):
     assert done.stdout
 
 
-COMMANDS = [line.split("#")[0].strip() for block in blocks("bash") for line in block.values[0].splitlines() if line.startswith("headcount ")]
+COMMANDS = [
+    line.split("#")[0].strip() for block in blocks("bash") for line in block.values[0].splitlines() if line.startswith("headcount ")
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

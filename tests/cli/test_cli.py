@@ -11,7 +11,9 @@ from headcount.cli.listing import registries
 
 
 def run(*arguments, cwd=None):
-    return subprocess.run([sys.executable, "-m", "headcount.cli", *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "150"})
+    return subprocess.run(
+        [sys.executable, "-m", "headcount.cli", *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "150"}
+    )
 
 
 def test_help_names_every_verb():

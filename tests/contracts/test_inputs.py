@@ -12,8 +12,20 @@ from headcount.core.spec import canonical_json, content_hash
 from headcount.memory.inputs import UserArray, inputs
 
 EXAMPLES = [
-    "boolean", "boolean:3", "ternary", "ternary:2", "uniform", "uniform:3", "gaussian", "gaussian:2,0.5", "onehot:5",
-    "embedded:symbols=6,d=3,seed=1", "ar1:0.9", "ar1:phi=-0.5,d=2,scale=2", "markov:3", "markov:symbols=4,seed=2",
+    "boolean",
+    "boolean:3",
+    "ternary",
+    "ternary:2",
+    "uniform",
+    "uniform:3",
+    "gaussian",
+    "gaussian:2,0.5",
+    "onehot:5",
+    "embedded:symbols=6,d=3,seed=1",
+    "ar1:0.9",
+    "ar1:phi=-0.5,d=2,scale=2",
+    "markov:3",
+    "markov:symbols=4,seed=2",
     {"kind": "markov", "symbols": 2, "transition": [[0.9, 0.1], [0.5, 0.5]]},
 ]
 BATCH, LENGTH = 40, 50

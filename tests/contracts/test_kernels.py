@@ -10,9 +10,22 @@ from headcount.core.spec import canonical_json, content_hash
 from headcount.memory.kernels import kernels
 
 EXAMPLES = [
-    "lag:0", "lag:7", "exp:0.1", "exp:5", "power:1.5", "power:2.03", "power:0.5", "osc:0.05,0.3",
-    "mexican-hat:centre=20,scale=4", "mexican-hat:-3,2.5", "morlet:centre=15,scale=6", "morlet:10,3,2", "window:8",
-    "window:length=12,kernel=power:1.5", "window:length=5,kernel=exp(0.3)", "array:1+-0.5+0.25",
+    "lag:0",
+    "lag:7",
+    "exp:0.1",
+    "exp:5",
+    "power:1.5",
+    "power:2.03",
+    "power:0.5",
+    "osc:0.05,0.3",
+    "mexican-hat:centre=20,scale=4",
+    "mexican-hat:-3,2.5",
+    "morlet:centre=15,scale=6",
+    "morlet:10,3,2",
+    "window:8",
+    "window:length=12,kernel=power:1.5",
+    "window:length=5,kernel=exp(0.3)",
+    "array:1+-0.5+0.25",
 ]
 LENGTH = 60
 

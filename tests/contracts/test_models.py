@@ -27,7 +27,13 @@ from headcount.model.spec import ModelSpec
 
 N, CUT = 11, 6  # length; position after which the future is changed
 OPTIONS = {
-    "bias": {"table": "table:window=8", "t5": "t5:buckets=6,farthest=9", "fire": "fire:hidden=4,threshold=5", "peak": "peak:reach=6", "lin": "lin:high=2"},
+    "bias": {
+        "table": "table:window=8",
+        "t5": "t5:buckets=6,farthest=9",
+        "fire": "fire:hidden=4,threshold=5",
+        "peak": "peak:reach=6",
+        "lin": "lin:high=2",
+    },
     "normaliser": {"softmax-tail": "softmax-tail:horizon=9"},
     "position": {"learned": "learned:longest=11"},
 }
@@ -107,7 +113,9 @@ def fast_paths(monkeypatch):
 def test_contract(case, x64, tmp_path):
     case = dict(case)
     vocabulary = case.pop("vocabulary", None)
-    model = ModelSpec(heads=2, width=8, hidden=5, **case).build(jax.random.key(0), dim=0 if vocabulary else 3, vocabulary=vocabulary, outputs=2)
+    model = ModelSpec(heads=2, width=8, hidden=5, **case).build(
+        jax.random.key(0), dim=0 if vocabulary else 3, vocabulary=vocabulary, outputs=2
+    )
     x, other = inputs(vocabulary)
     y, at, grads = everything()(model, x)
     changed, _, _ = everything()(model, other)
@@ -125,12 +133,18 @@ def test_contract(case, x64, tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("case", [c for c in unique(cases()) if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")][::3], ids=name)
+@pytest.mark.parametrize(
+    "case", [c for c in unique(cases()) if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")][::3], ids=name
+)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_smaller_floats_stay_in_their_type_and_near_the_reference(case, dtype):
     case = dict(case)
     vocabulary = case.pop("vocabulary", None)
-    model = ModelSpec(heads=2, width=8, hidden=5, **case).build(jax.random.key(0), dim=0 if vocabulary else 3, vocabulary=vocabulary).astype(dtype)
+    model = (
+        ModelSpec(heads=2, width=8, hidden=5, **case)
+        .build(jax.random.key(0), dim=0 if vocabulary else 3, vocabulary=vocabulary)
+        .astype(dtype)
+    )
     x, _ = inputs(vocabulary)
     y = eqx.filter_jit(lambda m, x: m(x, Everywhere()))(model, x)
     assert y.dtype == jnp.dtype(dtype)

@@ -43,7 +43,9 @@ EXTREMES = [
 
 
 @pytest.mark.parametrize("bias", EXTREMES, ids=lambda b: b.kind)
-@pytest.mark.parametrize("normaliser", [Softmax(), NoNormaliser(), SoftmaxSink(jnp.array([-30.0, 0.0, 30.0, 0.0])), SoftmaxTail(800)], ids=lambda n: n.kind)
+@pytest.mark.parametrize(
+    "normaliser", [Softmax(), NoNormaliser(), SoftmaxSink(jnp.array([-30.0, 0.0, 30.0, 0.0])), SoftmaxTail(800)], ids=lambda n: n.kind
+)
 def test_fast_paths_equal_dense_weights_on_long_sequences_and_extreme_rates(bias, normaliser, x64):
     bias, normaliser = (jax.tree.map(lambda w: w.astype(jnp.float64), part) for part in (bias, normaliser))
     u = jax.random.normal(jax.random.key(1), (2, LONG, 3), jnp.float64)
@@ -99,10 +101,13 @@ def test_a_peak_head_returns_its_lag():
 
 def test_tmx_reads_the_lag_that_the_token_asks_for(x64):
     """Normalisation-free TMX with many steep heads' sum is Lemma F.2's shifted kernel: e^{-b (s - g)}."""
-    model = ModelSpec(heads=1, width=1, hidden=1, head_dim=1, attention="tmx", bias="lin", normaliser="none").build(jax.random.key(0), dim=1)
+    model = ModelSpec(heads=1, width=1, hidden=1, head_dim=1, attention="tmx", bias="lin", normaliser="none").build(
+        jax.random.key(0), dim=1
+    )
     layer = eqx.tree_at(
         lambda a: (a.score.direction, a.bias.rate, a.w_value, a.w_out),
-        model.layers[0].attention, (jnp.ones((1, 1)), jnp.array([0.7]), jnp.ones((1, 1, 1)), jnp.ones((1, 1, 1))),
+        model.layers[0].attention,
+        (jnp.ones((1, 1)), jnp.array([0.7]), jnp.ones((1, 1, 1)), jnp.ones((1, 1, 1))),
     )
     from headcount.model.stream import Stream
 

@@ -51,7 +51,9 @@ def test_spacing_is_a_ladder_or_a_draw():
     assert len(set(np.asarray(draw).tolist())) == 4
 
 
-@pytest.mark.parametrize("text", ["lin:low=-1", "lin:low=2,high=1", "lin:spacing=log", "peak:rate=-1", "table:window=0", "t5:buckets=1", "fire:stretch=0"])
+@pytest.mark.parametrize(
+    "text", ["lin:low=-1", "lin:low=2,high=1", "lin:spacing=log", "peak:rate=-1", "table:window=0", "t5:buckets=1", "fire:stretch=0"]
+)
 def test_impossible_options_are_refused(text):
     with pytest.raises(InputError):
         biases.build(text, SHAPE, jax.random.key(0))

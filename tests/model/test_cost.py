@@ -33,7 +33,8 @@ def test_one_read_of_contracted_heads():
         + 2 * 1 * 2 * 1 * 4  # what was gathered, mapped to the stream
         + 2 * 2 * 2 * 4 * 1  # W_V lift, once
         + 4  # residual
-        + 2 * (12 + 3) + 1  # FFN
+        + 2 * (12 + 3)
+        + 1  # FFN
     )
     assert cost(model, 10, Last()).flops == expected
 
@@ -63,12 +64,15 @@ def test_state_is_a_recurrence_for_lin_and_a_cache_for_dot():
     assert cost(build(), 100, Last()).state == 100 * 2 * (2 + 2)
 
 
-@pytest.mark.parametrize(("text", "parameters", "state"), [
-    ("gru:width=4", 4 + 4 + 2 * 48 + 12 + 4, 4),
-    ("lstm:width=4", 4 + 4 + 2 * 64 + 16 + 4, 8),
-    ("ssm:width=4,states=2,hidden=3", 4 + 4 + 4 * 8 + 4 + 12 + 3 + 3, 16),
-    ("convolution:width=4,layers=2,size=3", 4 + 4 + 2 * (48 + 4) + 4, (2 + 6) * 4),
-])
+@pytest.mark.parametrize(
+    ("text", "parameters", "state"),
+    [
+        ("gru:width=4", 4 + 4 + 2 * 48 + 12 + 4, 4),
+        ("lstm:width=4", 4 + 4 + 2 * 64 + 16 + 4, 8),
+        ("ssm:width=4,states=2,hidden=3", 4 + 4 + 4 * 8 + 4 + 12 + 3 + 3, 16),
+        ("convolution:width=4,layers=2,size=3", 4 + 4 + 2 * (48 + 4) + 4, (2 + 6) * 4),
+    ],
+)
 def test_baselines_by_hand(text, parameters, state):
     model = baselines.build(text, 1, None, 1, jax.random.key(0))
     found = cost(model, 50, Last())

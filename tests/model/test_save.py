@@ -15,7 +15,9 @@ from headcount.model.spec import ModelSpec
 
 @pytest.fixture
 def folder(tmp_path):
-    model = ModelSpec(heads=2, width=4, hidden=3, ffn="precision:rounding=log", bias="t5", normaliser="softmax-tail").build(jax.random.key(0), dim=1)
+    model = ModelSpec(heads=2, width=4, hidden=3, ffn="precision:rounding=log", bias="t5", normaliser="softmax-tail").build(
+        jax.random.key(0), dim=1
+    )
     return save(model, tmp_path / "model", note="A test.")
 
 

@@ -13,7 +13,11 @@ from headcount.cli import doctor, fit, listing, reproduce
 from headcount.core.errors import HeadcountError
 
 app = typer.Typer(
-    name="headcount", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    name="headcount",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="How much Transformer does a memory need? Heads, layers, neurons, positional bias: from theory, by construction, with certificates.",
 )
 for verb in (fit, reproduce, listing, doctor):

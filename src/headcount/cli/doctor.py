@@ -12,7 +12,21 @@ from rich.table import Table
 
 from headcount.cli.common import console, print_json
 
-PACKAGES = ("headcount", "numpy", "scipy", "jax", "jaxlib", "equinox", "optax", "pydantic", "typer", "safetensors", "mpmath", "python-flint", "matplotlib")
+PACKAGES = (
+    "headcount",
+    "numpy",
+    "scipy",
+    "jax",
+    "jaxlib",
+    "equinox",
+    "optax",
+    "pydantic",
+    "typer",
+    "safetensors",
+    "mpmath",
+    "python-flint",
+    "matplotlib",
+)
 EXTRAS = {"torch": "bench", "pytest": "dev", "hypothesis": "dev", "ruff": "dev", "mypy": "dev"}
 FLAGS = ("avx2", "avx512f", "fma", "amx_bf16", "neon", "asimd", "sve")
 

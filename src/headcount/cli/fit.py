@@ -37,8 +37,18 @@ def fit(
     if plot is not None:
         require(plot.suffix in PLOT_ENDINGS, f"plot file {plot}", f"a name that ends in {' or '.join(PLOT_ENDINGS)}", "rename it")
         require(plot.parent.is_dir(), f"plot file {plot}", "an existing folder", "create the folder first")
-    result = fit_kernel(kernel, bias=bias, heads=heads, tol=tol, budget=math.inf if budget is None else budget, norm=norm, window=window,
-                        dtype=dtype, certify=lower_bound, progress=lambda message: print(f"{message} …", file=sys.stderr, flush=True))
+    result = fit_kernel(
+        kernel,
+        bias=bias,
+        heads=heads,
+        tol=tol,
+        budget=math.inf if budget is None else budget,
+        norm=norm,
+        window=window,
+        dtype=dtype,
+        certify=lower_bound,
+        progress=lambda message: print(f"{message} …", file=sys.stderr, flush=True),
+    )
     if plot is not None:
         draw(result, plot)
     if json:

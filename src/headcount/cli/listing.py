@@ -38,8 +38,12 @@ def rows(sort: str | None) -> list[dict[str, str]]:
         raise unknown("sort of part", sort, every)
     return [
         {
-            "sort": noun, "name": entry.name, "formula": entry.formula, "summary": entry.summary,
-            "options": ", ".join(str(p).split(": ")[0].split("=")[0] for p in entry.parameters), "reference": str(entry.ref),
+            "sort": noun,
+            "name": entry.name,
+            "formula": entry.formula,
+            "summary": entry.summary,
+            "options": ", ".join(str(p).split(": ")[0].split("=")[0] for p in entry.parameters),
+            "reference": str(entry.ref),
         }
         for noun, registry in every.items()
         if sort in (None, noun)

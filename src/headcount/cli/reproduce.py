@@ -32,9 +32,13 @@ def reproduce(
         table.add_column(name, justify="left" if name in ("memory", "heads", "learned") else "right")
     for row in rows:
         floor = f"{row.lower_bound:.3g}" + ("" if row.certified else " (not certified)")
-        table.add_row(row.what, row.heads, row.promised, f"{row.possible:.3g}", floor, f"{row.float32:.3g}", f"{row.bfloat16:.3g}", "not yet")
+        table.add_row(
+            row.what, row.heads, row.promised, f"{row.possible:.3g}", floor, f"{row.float32:.3g}", f"{row.bfloat16:.3g}", "not yet"
+        )
     console.print(table)
-    console.print(f"Every model's error was compared with ball arithmetic. Learned: {rows[0].learned}. {time.perf_counter() - started:.0f} s, seed {seed}.")
+    console.print(
+        f"Every model's error was compared with ball arithmetic. Learned: {rows[0].learned}. {time.perf_counter() - started:.0f} s, seed {seed}."
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -40,7 +40,9 @@ def one_layer(heads: HeadSum, lag_zero: float | None = None) -> Transformer:
     coefficients = jnp.asarray([float(a) for a in heads.coefficients])
     basis = jnp.eye(2)
     attention = Attention(
-        DotFree(), BIASES[name](rates), NoNormaliser(),
+        DotFree(),
+        BIASES[name](rates),
+        NoNormaliser(),
         w_value=coefficients[:, None, None] * basis[TOKEN][None, None, :],  # [H, 1, 2]
         w_out=jnp.tile(basis[MEMORY][None, :, None], (count, 1, 1)),  # [H, 2, 1]
     )

@@ -28,7 +28,9 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
             values = yaml.safe_load(text)
     except Exception as error:
-        raise InputError(f"{path} cannot be parsed ({' '.join(str(error).split())})", f"valid {path.suffix[1:].upper()}", "correct the file") from None
+        raise InputError(
+            f"{path} cannot be parsed ({' '.join(str(error).split())})", f"valid {path.suffix[1:].upper()}", "correct the file"
+        ) from None
     require(isinstance(values, dict), f"{path} holds a {type(values).__name__}", "a mapping of keys to values", "write key = value lines")
     return values
 

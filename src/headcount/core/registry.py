@@ -85,7 +85,12 @@ class Entry(Generic[T]):
     def from_text(self, positional: list[str], named: dict[str, str]) -> dict[str, Any]:
         """Options of the text form: values without a key fill the options in order."""
         names = [p.name for p in self.parameters]
-        require(len(positional) <= len(names), f"{self.name} with {len(positional)} values", f"at most {len(names)} ({', '.join(names)})", "drop the rest")
+        require(
+            len(positional) <= len(names),
+            f"{self.name} with {len(positional)} values",
+            f"at most {len(names)} ({', '.join(names)})",
+            "drop the rest",
+        )
         values = dict(zip(names, positional, strict=False))
         for name in named:
             require(name not in values, f"{self.name}: {name!r} given twice", "each option once", "remove one")
@@ -107,7 +112,9 @@ class Registry(Generic[T]):
         """Class decorator. `formula` is plain text; `ref` the theorem or paper."""
 
         def add(part: type[T]) -> type[T]:
-            require(issubclass(part, self.base), f"{self.noun} {name!r} is {part.__name__}", f"a subclass of {self.base.__name__}", "derive it")
+            require(
+                issubclass(part, self.base), f"{self.noun} {name!r} is {part.__name__}", f"a subclass of {self.base.__name__}", "derive it"
+            )
             require(name not in self._entries, f"{self.noun} {name!r} registered twice", "one entry a name", "choose another name")
             part.kind = name  # type: ignore[attr-defined]
             self._entries[name] = Entry(name, part, formula, ref)
@@ -167,7 +174,9 @@ class Registry(Generic[T]):
             try:
                 point.load()  # importing the class runs its decorator
             except Exception as error:
-                raise InputError(f"the plug-in {point.name!r} ({point.value}) fails to load: {error}", "an importable class", "mend or uninstall it") from error
+                raise InputError(
+                    f"the plug-in {point.name!r} ({point.value}) fails to load: {error}", "an importable class", "mend or uninstall it"
+                ) from error
 
 
 def _readable(hint: Any) -> Any:

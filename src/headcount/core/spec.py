@@ -72,7 +72,8 @@ def plain(value: Any) -> Any:
         options = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
         return {"kind": kind, **options} if kind else options
     raise InputError(
-        f"a {type(value).__name__} cannot be written to a spec", "numbers, text, lists, specs or registered parts",
+        f"a {type(value).__name__} cannot be written to a spec",
+        "numbers, text, lists, specs or registered parts",
         "register a named part for it, or keep it out of stored specs",
     )
 

@@ -86,10 +86,22 @@ def _checked(pair: Pair, fit: KernelFit, seed: int) -> Row:
     bound = fit.lower_bound
     assert bound is not None
     promised = fit.promised
-    told = f"{promised.value:.3g}{' (vacuous)' if promised.vacuous else ''}" if promised.applies and promised.value is not None else "does not apply"
+    told = (
+        f"{promised.value:.3g}{' (vacuous)' if promised.vacuous else ''}"
+        if promised.applies and promised.value is not None
+        else "does not apply"
+    )
     return Row(
-        pair.what, pair.kernel, f"{fit.heads} {fit.bias}", told, window, bound.value, bound.certified,
-        errors["float32"], errors["bfloat16"], random_mse(fit, kernel, seed),
+        pair.what,
+        pair.kernel,
+        f"{fit.heads} {fit.bias}",
+        told,
+        window,
+        bound.value,
+        bound.certified,
+        errors["float32"],
+        errors["bfloat16"],
+        random_mse(fit, kernel, seed),
     )
 
 

@@ -32,7 +32,7 @@ from headcount.memory.inputs import AbstractInputs, Boolean
 from headcount.memory.lag_functions import AbstractLagFunction
 from headcount.memory.read import AbstractRead, Last
 from headcount.memory.readouts import AbstractReadout, Linear
-from headcount.memory.target import AbstractTarget, Batch, Family, MemoryProfile, targets
+from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +47,12 @@ class LagBound:
 
 
 @targets.register(
-    "adaptive", formula="y_t = f(x_t, x_{t-t1}, …, x_{t-tM}), t_i = g_i(x_t, x_{t-t1}, …, x_{t-t_min(i-1,K)})",
+    "adaptive",
+    formula="y_t = f(x_t, x_{t-t1}, …, x_{t-tM}), t_i = g_i(x_t, x_{t-t1}, …, x_{t-t_min(i-1,K)})",
     ref=Ref("wang-e-2024", "Section 4, eq. (8)"),
 )
 @dataclasses.dataclass(frozen=True)
-class AdaptiveMemory(AbstractTarget):
+class AdaptiveMemory(AbstractMemory):
     """A K-adaptive, long but M-sparse memory."""
 
     lag_functions: tuple[AbstractLagFunction, ...]
@@ -77,25 +78,11 @@ class AdaptiveMemory(AbstractTarget):
         return tuple(min(i, self.nesting + 1) for i in range(1, len(self.lag_functions) + 1))
 
     @property
-    def dim(self):
-        return self.inputs.dim
-
-    @property
-    def outputs(self):
-        return self.readout.outputs
-
-    @property
     def shortest(self):
         return max(self._largest()) + 1
 
     def _largest(self) -> list[int]:
         return [g.largest(arguments) for g, arguments in zip(self.lag_functions, self.arguments, strict=True)]
-
-    def sample(self, key, batch, length):
-        self.check_length(length)
-        x = self.inputs.sample(key, batch, length)
-        y = self.evaluate(x)
-        return Batch(x, y, jnp.ones(y.shape[:2], bool))
 
     def evaluate(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])
@@ -131,7 +118,12 @@ class AdaptiveMemory(AbstractTarget):
         lipschitz, barron = self.readout.bounds(len(self.lag_functions) + 1, self.inputs)
         separated = self.inputs.alphabet is not None
         return MemoryProfile(
-            Family.ADAPTIVE, len(self.lag_functions), self.nesting, tuple(sorted(possible - {0})), lipschitz=lipschitz, barron=barron,
+            Family.ADAPTIVE,
+            len(self.lag_functions),
+            self.nesting,
+            tuple(sorted(possible - {0})),
+            lipschitz=lipschitz,
+            barron=barron,
             note="" if separated else "tokens are no finite separated set: a whole-valued g is not continuous there and has no Barron norm",
         )
 

@@ -27,14 +27,14 @@ from headcount.memory.inputs import AbstractInputs, Boolean
 from headcount.memory.kernels import AbstractKernel
 from headcount.memory.read import AbstractRead, Last
 from headcount.memory.readouts import AbstractReadout, Linear
-from headcount.memory.target import AbstractTarget, Batch, Family, MemoryProfile, targets
+from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targets
 
 DENSE_SIZE = 2**16  # rows times tokens up to which one matrix product beats the FFT
 
 
 @targets.register("essential", formula="y_t = f((X*rho_1)(t), …, (X*rho_M)(t))", ref=Ref("wang-e-2024", "Section 5, eq. (13)"))
 @dataclasses.dataclass(frozen=True)
-class EssentialMemory(AbstractTarget):
+class EssentialMemory(AbstractMemory):
     """An essentially sparse memory: M decaying kernels."""
 
     kernel: tuple[AbstractKernel, ...]
@@ -47,20 +47,6 @@ class EssentialMemory(AbstractTarget):
         object.__setattr__(self, "kernel", (given,) if isinstance(given, AbstractKernel) else tuple(given))
         require(self.kernel, "an essential memory without kernels", "at least one", "give kernel=power:1.5 or the like")
         self.readout.check(len(self.kernel) + 1, self.inputs.dim)
-
-    @property
-    def dim(self):
-        return self.inputs.dim
-
-    @property
-    def outputs(self):
-        return self.readout.outputs
-
-    def sample(self, key, batch, length):
-        self.check_length(length)
-        x = self.inputs.sample(key, batch, length)
-        y = self.evaluate(x)
-        return Batch(x, y, jnp.ones(y.shape[:2], bool))
 
     def evaluate(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])
@@ -85,7 +71,12 @@ class EssentialMemory(AbstractTarget):
         lags = tuple(range(1, max(supports))) if None not in supports else None
         outside = [kernel.kind for kernel in self.kernel if not kernel.summable]
         return MemoryProfile(
-            Family.ESSENTIAL, len(self.kernel), lags=lags, kernels=self.kernel, lipschitz=lipschitz, barron=barron,
+            Family.ESSENTIAL,
+            len(self.kernel),
+            lags=lags,
+            kernels=self.kernel,
+            lipschitz=lipschitz,
+            barron=barron,
             note=f"{', '.join(outside)} kernel not summable: outside Theorem 5.1, defined on finite sequences only" if outside else "",
         )
 

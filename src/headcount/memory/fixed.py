@@ -19,12 +19,12 @@ from headcount.core.refs import Ref
 from headcount.memory.inputs import AbstractInputs, Boolean
 from headcount.memory.read import AbstractRead, Last
 from headcount.memory.readouts import AbstractReadout, Linear
-from headcount.memory.target import AbstractTarget, Batch, Family, MemoryProfile, targets
+from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targets
 
 
 @targets.register("fixed", formula="y_t = f(x_t, x_{t-T1}, …, x_{t-TM})", ref=Ref("wang-e-2024", "Section 3, eq. (5)"))
 @dataclasses.dataclass(frozen=True)
-class FixedMemory(AbstractTarget):
+class FixedMemory(AbstractMemory):
     """A fixed, long but M-sparse memory."""
 
     lags: tuple[int, ...]
@@ -40,22 +40,8 @@ class FixedMemory(AbstractTarget):
         self.readout.check(len(self.lags) + 1, self.inputs.dim)
 
     @property
-    def dim(self):
-        return self.inputs.dim
-
-    @property
-    def outputs(self):
-        return self.readout.outputs
-
-    @property
     def shortest(self):
         return self.lags[-1] + 1
-
-    def sample(self, key, batch, length):
-        self.check_length(length)
-        x = self.inputs.sample(key, batch, length)
-        y = self.evaluate(x)
-        return Batch(x, y, jnp.ones(y.shape[:2], bool))
 
     def evaluate(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])

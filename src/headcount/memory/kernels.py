@@ -265,7 +265,9 @@ class FileKernel(AbstractKernel):
     def __post_init__(self):
         table = ArrayKernel(tuple(_read_values(Path(self.path))))
         digest = hashlib.sha256(np.asarray(table.numbers).tobytes()).hexdigest()[:16]
-        require(self.sha256 in ("", digest), f"{self.path} has hash {digest}", f"{self.sha256}", "the file changed since the spec was written")
+        require(
+            self.sha256 in ("", digest), f"{self.path} has hash {digest}", f"{self.sha256}", "the file changed since the spec was written"
+        )
         object.__setattr__(self, "sha256", digest)
         object.__setattr__(self, "_table", table)
 
@@ -288,7 +290,9 @@ def _read_values(path: Path) -> np.ndarray:
             text = path.read_text(encoding="utf-8").replace(",", "\n")
             values = np.array([float(line) for line in text.split()], dtype=np.float64)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"cannot read the kernel {path} ({error})", "a .npy or .csv file with one number a lag, from lag 0", "check the file") from None
+        raise InputError(
+            f"cannot read the kernel {path} ({error})", "a .npy or .csv file with one number a lag, from lag 0", "check the file"
+        ) from None
     _check_values(values, str(path))
     return values.astype(np.float64).ravel()
 
@@ -296,7 +300,9 @@ def _read_values(path: Path) -> np.ndarray:
 def _check_values(values: np.ndarray, name: str) -> None:
     require(values.size >= 1, f"{name} is empty", "at least one value", "give one number a lag, from lag 0")
     require(values.ndim == 1 or 1 in values.shape, f"{name} has shape {values.shape}", "one value a lag", "pass a single column")
-    require(np.issubdtype(values.dtype, np.number) and not np.iscomplexobj(values), f"{name} holds {values.dtype}", "real numbers", "convert it")
+    require(
+        np.issubdtype(values.dtype, np.number) and not np.iscomplexobj(values), f"{name} holds {values.dtype}", "real numbers", "convert it"
+    )
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     require(bad.size == 0, f"{name} is not finite at lag {bad[0] if bad.size else 0}", "finite numbers", "remove NaN and inf")
 
@@ -312,5 +318,5 @@ def _finite(name: str, value: float) -> None:
 def _gaussian_tail(start: int, centre: float, scale: float) -> float:
     """sum_{s>=start} e^{-u^2/2}, u=(s-centre)/scale: at most the integral plus the largest term."""
     u = (start - centre) / scale
-    largest = math.exp(-max(u, 0.0) ** 2 / 2)
+    largest = math.exp(-(max(u, 0.0) ** 2) / 2)
     return scale * math.sqrt(math.pi / 2) * math.erfc(u / math.sqrt(2)) + largest

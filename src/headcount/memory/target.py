@@ -11,12 +11,15 @@ import enum
 from typing import ClassVar, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from headcount.core.errors import require
 from headcount.core.registry import Registry
+from headcount.memory.inputs import AbstractInputs
 from headcount.memory.kernels import AbstractKernel
 from headcount.memory.read import AbstractRead
+from headcount.memory.readouts import AbstractReadout
 
 
 class Batch(NamedTuple):
@@ -117,9 +120,32 @@ class AbstractTarget(abc.ABC):
     def check_length(self, length: int) -> None:
         """Refuse sequences that are too short for the memory."""
         require(
-            length >= self.shortest, f"{self.kind} with sequences of {length} tokens", f"at least {self.shortest} (every lag must fit)",
+            length >= self.shortest,
+            f"{self.kind} with sequences of {length} tokens",
+            f"at least {self.shortest} (every lag must fit)",
             "use longer sequences or shorter lags",
         )
+
+
+class AbstractMemory(AbstractTarget):
+    """What the three families share: real tokens from a law, memory slots, a readout."""
+
+    inputs: AbstractInputs
+    readout: AbstractReadout
+
+    @property
+    def dim(self):
+        return self.inputs.dim
+
+    @property
+    def outputs(self):
+        return self.readout.outputs
+
+    def sample(self, key, batch, length):
+        self.check_length(length)
+        x = self.inputs.sample(key, batch, length)
+        y = self.evaluate(x)
+        return Batch(x, y, jnp.ones(y.shape[:2], bool))
 
 
 targets: Registry[AbstractTarget] = Registry("memory", AbstractTarget)

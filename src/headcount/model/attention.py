@@ -40,7 +40,9 @@ class Attention(eqx.Module):
     w_out: jax.Array  # [H, D, v]
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, score: AbstractScore, bias: AbstractBias, normaliser: AbstractNormaliser) -> "Attention":
+    def init(
+        cls, shape: LayerShape, key: jax.Array, score: AbstractScore, bias: AbstractBias, normaliser: AbstractNormaliser
+    ) -> "Attention":
         """Parts as given, random value and output maps."""
         first, second = jax.random.split(key)
         w_value = normal(first, (shape.heads, shape.value_dim, shape.width), shape.width)
@@ -98,4 +100,3 @@ class Attention(eqx.Module):
 
         context = paths.in_blocks(block, rows, x.shape[0] * x.shape[1])  # [B, R, H, v]
         return jnp.einsum("brhv,hdv->brd", context, self.w_out)
-

@@ -1,5 +1,6 @@
 """Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,11 +13,32 @@ from headcount.model.base import AbstractModel, check_tokens
 from headcount.model.embedding import LinearEmbedding, NoPosition, TokenEmbedding
 from headcount.model.shape import normal
 
-baselines: Registry[AbstractModel] = Registry("baseline", AbstractModel)
+
+class AbstractBaseline(AbstractModel):
+    """An embedding, something that runs over the sequence, a linear readout."""
+
+    embedding: eqx.AbstractVar[LinearEmbedding | TokenEmbedding]
+    readout: eqx.AbstractVar[jax.Array]  # [o, width of what is read out]
+
+    @property
+    def tokens(self):
+        return self.embedding.tokens
+
+    @property
+    def outputs(self):
+        return self.readout.shape[0]
+
+
+baselines: Registry[AbstractBaseline] = Registry("baseline", AbstractBaseline)
 
 
 def _embedding(width: int, dim: int, vocabulary: int | None, key: jax.Array) -> LinearEmbedding | TokenEmbedding:
-    require((dim > 0) != (vocabulary is not None), f"dim {dim} and vocabulary {vocabulary}", "one of the two", "give dim for real tokens, else vocabulary")
+    require(
+        (dim > 0) != (vocabulary is not None),
+        f"dim {dim} and vocabulary {vocabulary}",
+        "one of the two",
+        "give dim for real tokens, else vocabulary",
+    )
     if vocabulary is None:
         return LinearEmbedding.init(width, dim, NoPosition(), key)
     return TokenEmbedding.init(width, vocabulary, NoPosition(), key)
@@ -33,7 +55,7 @@ def _scanned(step, state, x: jax.Array, rows: np.ndarray) -> jax.Array:
 
 
 @baselines.register("gru", formula="h = (1-z) n + z h, gates from x_t and h", ref=Ref("cho-2014", "Section 2.3"))
-class GRU(AbstractModel):
+class GRU(AbstractBaseline):
     """Gated recurrent unit of width D, then a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -46,15 +68,13 @@ class GRU(AbstractModel):
     def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64) -> "GRU":
         a, b, c, d = jax.random.split(key, 4)
         size = (3 * width, width)
-        return cls(_embedding(width, dim, vocabulary, a), normal(b, size, width), normal(c, size, width), jnp.zeros(3 * width), normal(d, (outputs, width), width))
-
-    @property
-    def tokens(self):
-        return self.embedding.tokens
-
-    @property
-    def outputs(self):
-        return self.readout.shape[0]
+        return cls(
+            _embedding(width, dim, vocabulary, a),
+            normal(b, size, width),
+            normal(c, size, width),
+            jnp.zeros(3 * width),
+            normal(d, (outputs, width), width),
+        )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)
@@ -74,7 +94,7 @@ class GRU(AbstractModel):
 
 
 @baselines.register("lstm", formula="c = f c + i g, h = o tanh(c)", ref=Ref("hochreiter-1997", "Section 4"))
-class LSTM(AbstractModel):
+class LSTM(AbstractBaseline):
     """Long short-term memory of width D (forget offset 1), then a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -88,15 +108,13 @@ class LSTM(AbstractModel):
         a, b, c, d = jax.random.split(key, 4)
         size = (4 * width, width)
         offset = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
-        return cls(_embedding(width, dim, vocabulary, a), normal(b, size, width), normal(c, size, width), offset, normal(d, (outputs, width), width))
-
-    @property
-    def tokens(self):
-        return self.embedding.tokens
-
-    @property
-    def outputs(self):
-        return self.readout.shape[0]
+        return cls(
+            _embedding(width, dim, vocabulary, a),
+            normal(b, size, width),
+            normal(c, size, width),
+            offset,
+            normal(d, (outputs, width), width),
+        )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)
@@ -114,7 +132,7 @@ class LSTM(AbstractModel):
 
 
 @baselines.register("ssm", formula="s_t = lambda s_{t-1} + B x_t, y = Re C s + skip x", ref=Ref("gu-2022", "S4D, zero-order hold"))
-class DiagonalSSM(AbstractModel):
+class DiagonalSSM(AbstractBaseline):
     """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -128,23 +146,23 @@ class DiagonalSSM(AbstractModel):
     readout: jax.Array  # [o, m]
 
     @classmethod
-    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, states: int = 16, hidden: int = 256) -> "DiagonalSSM":
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, states: int = 16, hidden: int = 256
+    ) -> "DiagonalSSM":
         a, b, c, d, e, f = jax.random.split(key, 6)
         log_step = jax.random.uniform(b, (width, 1), minval=np.log(1e-3), maxval=np.log(1e-1))
         modes = jnp.arange(states)[None, :]
         return cls(
-            _embedding(width, dim, vocabulary, a), log_step + jnp.log(0.5) + jnp.zeros((width, states)), jnp.exp(log_step) * np.pi * modes,
-            normal(c, (width, states), states), normal(d, (width, states), states), jnp.ones(width),
-            normal(e, (hidden, width), width), jnp.zeros(hidden), normal(f, (outputs, hidden), hidden),
+            _embedding(width, dim, vocabulary, a),
+            log_step + jnp.log(0.5) + jnp.zeros((width, states)),
+            jnp.exp(log_step) * np.pi * modes,
+            normal(c, (width, states), states),
+            normal(d, (width, states), states),
+            jnp.ones(width),
+            normal(e, (hidden, width), width),
+            jnp.zeros(hidden),
+            normal(f, (outputs, hidden), hidden),
         )
-
-    @property
-    def tokens(self):
-        return self.embedding.tokens
-
-    @property
-    def outputs(self):
-        return self.readout.shape[0]
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)
@@ -167,8 +185,10 @@ class DiagonalSSM(AbstractModel):
         return jax.nn.relu(y @ self.w_in.T + self.offset) @ self.readout.T
 
 
-@baselines.register("convolution", formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l", ref=Ref("oord-2016", "Section 2.1"))
-class CausalConvolution(AbstractModel):
+@baselines.register(
+    "convolution", formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l", ref=Ref("oord-2016", "Section 2.1")
+)
+class CausalConvolution(AbstractBaseline):
     """Dilated causal convolutions with residuals, then a linear readout: sees size^L tokens."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -177,19 +197,18 @@ class CausalConvolution(AbstractModel):
     readout: jax.Array  # [o, D]
 
     @classmethod
-    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, layers: int = 4, size: int = 4) -> "CausalConvolution":
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, layers: int = 4, size: int = 4
+    ) -> "CausalConvolution":
         require(layers >= 1 and size >= 2, f"{layers} layers of size {size}", "at least 1 layer of size 2", "choose larger ones")
         a, b, *rest = jax.random.split(key, 2 + layers)
         kernels = tuple(normal(k, (size, width, width), size * width) for k in rest)
-        return cls(_embedding(width, dim, vocabulary, a), kernels, tuple(jnp.zeros(width) for _ in rest), normal(b, (outputs, width), width))
-
-    @property
-    def tokens(self):
-        return self.embedding.tokens
-
-    @property
-    def outputs(self):
-        return self.readout.shape[0]
+        return cls(
+            embedding=_embedding(width, dim, vocabulary, a),
+            kernels=kernels,
+            offsets=tuple(jnp.zeros(width) for _ in rest),
+            readout=normal(b, (outputs, width), width),
+        )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)

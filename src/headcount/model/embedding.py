@@ -76,7 +76,12 @@ class Learned(AbstractPosition):
 
     def rows(self, length, dtype):
         longest = self.table.shape[0]
-        require(length <= longest, f"{length} tokens with learned positions up to {longest}", f"at most {longest}", "build it with a larger `longest`")
+        require(
+            length <= longest,
+            f"{length} tokens with learned positions up to {longest}",
+            f"at most {longest}",
+            "build it with a larger `longest`",
+        )
         return self.table[:length]
 
 

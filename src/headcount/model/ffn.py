@@ -2,7 +2,7 @@
 
 import abc
 import enum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -36,51 +36,57 @@ def _linear(weight: jax.Array, x: jax.Array) -> jax.Array:
     return jnp.einsum("...i,oi->...o", x, weight, preferred_element_type=compute_dtype(x.dtype)).astype(x.dtype)
 
 
-def _two_layers(shape: LayerShape, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    first, second, third = jax.random.split(key, 3)
-    w_in = normal(first, (shape.hidden, shape.width), shape.width)
-    offset = normal(second, (shape.hidden,), shape.width)
-    return w_in, offset, normal(third, (shape.outputs, shape.hidden), shape.hidden)
+class AbstractTwoLayers(AbstractFFN):
+    """sum_k a_k act(b_k.x + c_k): m neurons, no offset on the output, as in the paper."""
 
+    w_in: eqx.AbstractVar[jax.Array]  # [m, D]
+    offset: eqx.AbstractVar[jax.Array]  # [m]
+    w_out: eqx.AbstractVar[jax.Array]  # [out, m]
 
-@ffns.register("relu", formula="sum_k a_k relu(b_k.x + c_k)", ref=Ref("wang-e-2024", "Section 2.2"))
-class ReLU(AbstractFFN):
-    """Two layers, m ReLU neurons: the paper's network (no offset on the output)."""
-
-    w_in: jax.Array  # [m, D]
-    offset: jax.Array  # [m]
-    w_out: jax.Array  # [out, m]
+    @staticmethod
+    @abc.abstractmethod
+    def activation(z: jax.Array) -> jax.Array:
+        """What a neuron does."""
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array) -> "ReLU":
-        return cls(*_two_layers(shape, key))
+    def init(cls, shape: LayerShape, key: jax.Array) -> Self:
+        first, second, third = jax.random.split(key, 3)
+        w_in = normal(first, (shape.hidden, shape.width), shape.width)
+        offset = normal(second, (shape.hidden,), shape.width)
+        return cls(w_in, offset, normal(third, (shape.outputs, shape.hidden), shape.hidden))  # type: ignore[call-arg]
 
     def __call__(self, x):
-        return _linear(self.w_out, jax.nn.relu(_linear(self.w_in, x) + self.offset))
+        return _linear(self.w_out, self.activation(_linear(self.w_in, x) + self.offset))
 
     @property
     def sizes(self):
         return self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
 
 
+@ffns.register("relu", formula="sum_k a_k relu(b_k.x + c_k)", ref=Ref("wang-e-2024", "Section 2.2"))
+class ReLU(AbstractTwoLayers):
+    """Two layers, m ReLU neurons: the paper's network."""
+
+    w_in: jax.Array  # [m, D]
+    offset: jax.Array  # [m]
+    w_out: jax.Array  # [out, m]
+
+    @staticmethod
+    def activation(z):
+        return jax.nn.relu(z)
+
+
 @ffns.register("gelu", formula="sum_k a_k gelu(b_k.x + c_k)", ref=Ref("hendrycks-2016", "Section 2"))
-class GELU(AbstractFFN):
+class GELU(AbstractTwoLayers):
     """Two layers with the Gaussian error linear unit (exact form)."""
 
     w_in: jax.Array  # [m, D]
     offset: jax.Array  # [m]
     w_out: jax.Array  # [out, m]
 
-    @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array) -> "GELU":
-        return cls(*_two_layers(shape, key))
-
-    def __call__(self, x):
-        return _linear(self.w_out, jax.nn.gelu(_linear(self.w_in, x) + self.offset, approximate=False))
-
-    @property
-    def sizes(self):
-        return self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
+    @staticmethod
+    def activation(z):
+        return jax.nn.gelu(z, approximate=False)
 
 
 @ffns.register("swiglu", formula="W_2 (swish(W_g x) * W_1 x)", ref=Ref("shazeer-2020", "eq. (6)"))
@@ -93,9 +99,10 @@ class SwiGLU(AbstractFFN):
 
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array) -> "SwiGLU":
-        gate, rest = jax.random.split(key)
-        w_in, _, w_out = _two_layers(shape, rest)
-        return cls(normal(gate, (shape.hidden, shape.width), shape.width), w_in, w_out)
+        gate, enter, leave = jax.random.split(key, 3)
+        size = (shape.hidden, shape.width)
+        w_out = normal(leave, (shape.outputs, shape.hidden), shape.hidden)
+        return cls(normal(gate, size, shape.width), normal(enter, size, shape.width), w_out)
 
     def __call__(self, x):
         return _linear(self.w_out, jax.nn.silu(_linear(self.w_gate, x)) * _linear(self.w_in, x))
@@ -137,7 +144,9 @@ class Rounding(enum.StrEnum):
         return jnp.log(jnp.maximum(jnp.floor(jnp.exp(jnp.minimum(z, 80.0)) + 0.5), 1))
 
 
-@ffns.register("precision", formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)", ref=Ref("wang-e-2024", "Section 4, FFN~"))
+@ffns.register(
+    "precision", formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)", ref=Ref("wang-e-2024", "Section 4, FFN~")
+)
 class Precision(AbstractFFN):
     """Another network whose outputs are rounded, so that integer lags come out exact. Gradients pass straight through.
 

@@ -100,7 +100,9 @@ class SoftmaxBos(AbstractNormaliser):
         return bias.logits(position, position) + self.logit.astype(compute_dtype(self.logit.dtype))[:, None]
 
 
-@normalisers.register("softmax-tail", formula="e^{z_s} / sum over all lags < horizon of e^{bias}", ref=Ref("headcount", "virtual zeros, theory 2.4"))
+@normalisers.register(
+    "softmax-tail", formula="e^{z_s} / sum over all lags < horizon of e^{bias}", ref=Ref("headcount", "virtual zeros, theory 2.4")
+)
 class SoftmaxTail(AbstractNormaliser):
     """The sink stands for the lags that the sequence has not reached: every position up to `horizon` is normalised alike."""
 

@@ -32,8 +32,16 @@ REGISTRIES = (biases, scores, normalisers, ffns, norms.norms, positions)
 STRUCTURE: dict[str, type[eqx.Module]] = {
     cls.__name__: cls
     for cls in (
-        transformer.Transformer, transformer.Layer, attention.Attention, embedding.LinearEmbedding, embedding.TokenEmbedding, norms.Scale,
-        baselines.GRU, baselines.LSTM, baselines.DiagonalSSM, baselines.CausalConvolution,
+        transformer.Transformer,
+        transformer.Layer,
+        attention.Attention,
+        embedding.LinearEmbedding,
+        embedding.TokenEmbedding,
+        norms.Scale,
+        baselines.GRU,
+        baselines.LSTM,
+        baselines.DiagonalSSM,
+        baselines.CausalConvolution,
     )
 }
 
@@ -58,13 +66,17 @@ def load(folder: str | Path) -> AbstractModel:
     except json.JSONDecodeError as error:
         raise InputError(f"{folder / 'config.json'} is not JSON ({error})", "a config written by save", "restore the file") from None
     _keys(config, ("format", "model"), "config.json")
-    require(config["format"] == FORMAT, f"config format {config['format']}", f"format {FORMAT}", "use the version of headcount that wrote it")
+    require(
+        config["format"] == FORMAT, f"config format {config['format']}", f"format {FORMAT}", "use the version of headcount that wrote it"
+    )
     try:
         arrays = safetensors.numpy.load_file(folder / "model.safetensors")
     except (OSError, safetensors.SafetensorError) as error:
         raise InputError(f"cannot read {folder / 'model.safetensors'} ({error})", "a whole safetensors file", "restore the file") from None
     model = _rebuilt(config["model"], "", arrays)
-    require(not arrays, f"weights that the config does not name: {', '.join(sorted(arrays)[:3])}", "none", "restore the matching config.json")
+    require(
+        not arrays, f"weights that the config does not name: {', '.join(sorted(arrays)[:3])}", "none", "restore the matching config.json"
+    )
     require(isinstance(model, AbstractModel), f"a saved {type(model).__name__}", "a whole model", "save the model itself")
     return model
 
@@ -148,5 +160,5 @@ def _card(model: AbstractModel, note: str) -> str:
     return (
         f"# A {type(model).__name__} saved by Headcount\n\n{note + chr(10) + chr(10) if note else ''}"
         f"- tokens: {tokens}; answers of size {model.outputs}\n- parameters: {count_parameters(model)}\n\n"
-        "```python\nimport headcount as hc\nmodel = hc.load(\"path/to/this/folder\")\n```\n"
+        '```python\nimport headcount as hc\nmodel = hc.load("path/to/this/folder")\n```\n'
     )

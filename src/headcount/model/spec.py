@@ -52,7 +52,12 @@ class ModelSpec(Spec):
 
     def build(self, key: jax.Array, *, dim: int = 0, vocabulary: int | None = None, outputs: int = 1) -> Transformer:
         """Fresh random weights, for real tokens of size `dim` or for integer tokens below `vocabulary`."""
-        require((dim > 0) != (vocabulary is not None), f"dim {dim} and vocabulary {vocabulary}", "one of the two", "give dim for real tokens, else vocabulary")
+        require(
+            (dim > 0) != (vocabulary is not None),
+            f"dim {dim} and vocabulary {vocabulary}",
+            "one of the two",
+            "give dim for real tokens, else vocabulary",
+        )
         embed, place, out, *layer_keys = jax.random.split(key, 3 + self.layers)
         position = positions.build(self.position, self.width, place)
         if vocabulary is None:

@@ -29,6 +29,7 @@ from headcount.theory.problem import HeadSum, Problem
 
 LP_CELLS = 40_000  # lags x asked lags x heads up to which the linear program is worth its time
 LP_HEADS = 16
+FASTEST = 64.0
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
 LP_WEIGHTS = (1e6, 1e9)  # float64 solves the smaller one well and the larger one roughly; the balls decide which was worth more
 
@@ -78,13 +79,18 @@ def fit_adaptive(T: int, family: AbstractFamily, heads: int, budget: float = mat
     candidates.append(("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads))))
     if family.name == "lin" and heads > T:
         candidates += [("interpolation (B)", interpolation(T, heads, step)) for step in (math.log(2), 1.0, 2.5, 6.0)]
-        candidates.append(("fixed problem at lag T", fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum))
+        candidates.append(("fixed problem at lag T", _movable(fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum)))
     if family.name == "log":
         candidates += [("linear program over all lags", h) for h in _linear_program(T, family, heads, budget)]
     ref = Ref("wang-e-2024", "Lemma F.2" if family.name == "lin" else "Lemma F.5")
     within = [(m, h) for m, h in candidates if sum((abs(a) for a in h.coefficients), fmpq(0)) <= _exact(budget)]
     fits = [AdaptiveFit(family, T, h, adaptive_errors(T, h), first, m, ref) for m, h in within]
     return min(fits, key=lambda f: (max(f.error, GOOD_ENOUGH), weight_bits(f.head_sum)))
+
+
+def _movable(head_sum: HeadSum) -> HeadSum:
+    """With finite rates: the limit curve cannot be moved by B, a very fast head can."""
+    return HeadSum(head_sum.family, tuple(min(b, FASTEST) for b in head_sum.rates), head_sum.coefficients)
 
 
 def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:

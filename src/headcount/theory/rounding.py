@@ -27,7 +27,7 @@ from headcount.theory.errors import Errors, Norms, measure
 from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import HeadSum, Norm, Problem
 
-LADDER = (1e4, 30.0, 1.0, 0.1, 0.01, 1e-3)  # what rounding may cost at each budget, relative to the kernel
+LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)  # what rounding may cost at each budget, relative to the kernel
 
 
 class Dtype(enum.StrEnum):

@@ -12,8 +12,13 @@ from headcount.memory.read import At, Everywhere
 from headcount.memory.target import targets
 
 TOKEN_TARGETS = (
-    "n-gram:n=2,symbols=3", "n-gram:n=1,symbols=2", "pointer-chain:hops=2,symbols=3", "pointer-chain:hops=1,symbols=2",
-    "recall:pairs=2,symbols=3", "induction:symbols=3", "selective-copy:items=2,symbols=2",
+    "n-gram:n=2,symbols=3",
+    "n-gram:n=1,symbols=2",
+    "pointer-chain:hops=2,symbols=3",
+    "pointer-chain:hops=1,symbols=2",
+    "recall:pairs=2,symbols=3",
+    "induction:symbols=3",
+    "selective-copy:items=2,symbols=2",
 )
 
 

@@ -7,10 +7,13 @@ from headcount.memory.named import WaveletFeatures
 from headcount.memory.readouts import Linear
 
 
-@pytest.mark.parametrize(("wavelet", "psi"), [
-    ("mexican-hat", lambda u: (1 - u * u) * np.exp(-u * u / 2)),
-    ("morlet", lambda u: np.cos(5 * u) * np.exp(-u * u / 2)),
-])
+@pytest.mark.parametrize(
+    ("wavelet", "psi"),
+    [
+        ("mexican-hat", lambda u: (1 - u * u) * np.exp(-u * u / 2)),
+        ("morlet", lambda u: np.cos(5 * u) * np.exp(-u * u / 2)),
+    ],
+)
 def test_impulses_show_the_wavelet(wavelet, psi):
     length = 40
     impulse = jnp.flip(jnp.eye(length), axis=0)[:, :, None]  # row s has its 1 at lag s

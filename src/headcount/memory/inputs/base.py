@@ -52,6 +52,27 @@ class AbstractInputs(abc.ABC):
         """Sequences, [B, N, d] in the default float type."""
 
 
+class AbstractIndependent(AbstractInputs):
+    """Tokens that are independent, centred, with d equal coordinates, inside the unit ball unless they say otherwise."""
+
+    d: int
+
+    def __post_init__(self):
+        check_dim(self.d)
+
+    @property
+    def dim(self):
+        return self.d
+
+    @property
+    def bound(self):
+        return 1.0
+
+    @property
+    def iid(self):
+        return True
+
+
 inputs: Registry[AbstractInputs] = Registry("input", AbstractInputs)
 
 

@@ -8,32 +8,17 @@ import jax.numpy as jnp
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.inputs.base import PAPER_SETUP, AbstractInputs, check_dim, default_float, inputs
+from headcount.memory.inputs.base import PAPER_SETUP, AbstractIndependent, AbstractInputs, check_dim, default_float, inputs
 
 AUTOREGRESSION = Ref("headcount", "theory notes, section 4, test case (h)")
 
 
 @inputs.register("uniform", formula="x_t uniform on [-1, 1]^d / sqrt(d)", ref=PAPER_SETUP)
 @dataclasses.dataclass(frozen=True)
-class Uniform(AbstractInputs):
+class Uniform(AbstractIndependent):
     """Independent and uniform on a cube inside the unit ball."""
 
     d: int = 1
-
-    def __post_init__(self):
-        check_dim(self.d)
-
-    @property
-    def dim(self):
-        return self.d
-
-    @property
-    def bound(self):
-        return 1.0
-
-    @property
-    def iid(self):
-        return True
 
     @property
     def variance(self):
@@ -46,7 +31,7 @@ class Uniform(AbstractInputs):
 
 @inputs.register("gaussian", formula="x_t ~ N(0, scale^2 I / d)", ref=PAPER_SETUP)
 @dataclasses.dataclass(frozen=True)
-class Gaussian(AbstractInputs):
+class Gaussian(AbstractIndependent):
     """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do not apply."""
 
     d: int = 1
@@ -57,16 +42,8 @@ class Gaussian(AbstractInputs):
         _check_scale(self.scale)
 
     @property
-    def dim(self):
-        return self.d
-
-    @property
     def bound(self):
         return math.inf
-
-    @property
-    def iid(self):
-        return True
 
     @property
     def variance(self):

@@ -7,32 +7,17 @@ import jax
 import jax.numpy as jnp
 
 from headcount.core.refs import Ref
-from headcount.memory.inputs.base import PAPER_6, AbstractInputs, check_dim, default_float, inputs
+from headcount.memory.inputs.base import PAPER_6, AbstractIndependent, default_float, inputs
 
 TRITS = 10  # base-3 digits taken from one 32-bit word
 
 
 @inputs.register("boolean", formula="x_t uniform on {-1, +1}^d / sqrt(d)", ref=PAPER_6)
 @dataclasses.dataclass(frozen=True)
-class Boolean(AbstractInputs):
+class Boolean(AbstractIndependent):
     """Independent fair signs. Thirty-two are drawn from each random word."""
 
     d: int = 1
-
-    def __post_init__(self):
-        check_dim(self.d)
-
-    @property
-    def dim(self):
-        return self.d
-
-    @property
-    def bound(self):
-        return 1.0
-
-    @property
-    def iid(self):
-        return True
 
     @property
     def variance(self):
@@ -52,25 +37,10 @@ class Boolean(AbstractInputs):
 
 @inputs.register("ternary", formula="x_t uniform on {-1, 0, +1}^d / sqrt(d)", ref=Ref("wang-e-2024", "Proposition 4.2"))
 @dataclasses.dataclass(frozen=True)
-class Ternary(AbstractInputs):
+class Ternary(AbstractIndependent):
     """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up to 3^10/2^32 = 1.4e-5)."""
 
     d: int = 1
-
-    def __post_init__(self):
-        check_dim(self.d)
-
-    @property
-    def dim(self):
-        return self.d
-
-    @property
-    def bound(self):
-        return 1.0
-
-    @property
-    def iid(self):
-        return True
 
     @property
     def variance(self):

@@ -27,7 +27,8 @@ from headcount.memory.target import targets
 
 
 @targets.register(
-    "adaptive-boolean", formula="y_t = f(x_{t-t1}, x_{t-t2}), t1 = 1 + [x_t > 0], t2 = 3 + [x_t > 0] + 2 [x_{t-t1} > 0]",
+    "adaptive-boolean",
+    formula="y_t = f(x_{t-t1}, x_{t-t2}), t1 = 1 + [x_t > 0], t2 = 3 + [x_t > 0] + 2 [x_{t-t1} > 0]",
     ref=Ref("wang-e-2024", "Section 4, Example I"),
 )
 @dataclasses.dataclass(frozen=True)

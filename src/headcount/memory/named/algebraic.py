@@ -27,7 +27,8 @@ from headcount.memory.target import targets
 
 
 @targets.register(
-    "algebraic", formula="y_t = f(X*s^-beta, …, X*s^-(beta+M-1)), beta integer",
+    "algebraic",
+    formula="y_t = f(X*s^-beta, …, X*s^-(beta+M-1)), beta integer",
     ref=Ref("wang-e-2024", "Section 5, Theorem 5.1 (B)"),
 )
 @dataclasses.dataclass(frozen=True)

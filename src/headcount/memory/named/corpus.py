@@ -58,7 +58,9 @@ def python_corpus(root: Path, megabytes: float) -> Corpus:
             pieces.append((path, np.append(np.minimum(np.frombuffer(data, np.uint8), LARGEST_BYTE), np.uint8(END_OF_FILE))))
             room -= len(data) + 1
     require(
-        len(pieces) >= 2, f"{len(pieces)} usable *.py files for {megabytes} megabytes", "at least 2 (one for training, one for testing)",
+        len(pieces) >= 2,
+        f"{len(pieces)} usable *.py files for {megabytes} megabytes",
+        "at least 2 (one for training, one for testing)",
         "install the sources of the standard library, or ask for more megabytes",
     )
     for_test = pieces[::ONE_IN]

@@ -25,7 +25,8 @@ from headcount.memory.target import targets
 
 
 @targets.register(
-    "exp-1b", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
+    "exp-1b",
+    formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
     ref=Ref("wang-e-2024", "Section 6, experiment 1b"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Exp1b(AbstractNamed):
 
 
 @targets.register(
-    "exp-1b-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
+    "exp-1b-repaired",
+    formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
     ref=Ref("headcount", "experiment 1b with reachable lags"),
 )
 @dataclasses.dataclass(frozen=True)

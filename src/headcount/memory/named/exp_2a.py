@@ -43,7 +43,8 @@ class Exp2a(AbstractNamed):
 
 
 @targets.register(
-    "exp-2a-repaired", formula="y_t = triangle wave of x_{t-1}, x uniform on [-1, 1]",
+    "exp-2a-repaired",
+    formula="y_t = triangle wave of x_{t-1}, x uniform on [-1, 1]",
     ref=Ref("headcount", "experiment 2a, needing width"),
 )
 @dataclasses.dataclass(frozen=True)

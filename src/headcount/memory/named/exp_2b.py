@@ -39,7 +39,8 @@ class Exp2b(AbstractNamed):
 
 
 @targets.register(
-    "exp-2b-repaired", formula="y_t = sum_{s=1}^{999} s^{-1/2} x_{t-s}",
+    "exp-2b-repaired",
+    formula="y_t = sum_{s=1}^{999} s^{-1/2} x_{t-s}",
     ref=Ref("headcount", "experiment 2b with a smooth kernel"),
 )
 @dataclasses.dataclass(frozen=True)

@@ -16,16 +16,16 @@ Worked example — at position 100, x_99 is one step back, x_56 and x_48 are 44 
 import dataclasses
 
 from headcount.core.refs import Ref
-from headcount.memory.fixed import FixedMemory
 from headcount.memory.named.base import AbstractNamed
-from headcount.memory.named.sparse_boolean import POSITION, Reading, numbered_memory
+from headcount.memory.named.exp_1b import Exp1b, Exp1bRepaired
+from headcount.memory.named.sparse_boolean import POSITION, Reading
 from headcount.memory.read import AbstractRead, Last
-from headcount.memory.readouts import Teacher
 from headcount.memory.target import targets
 
 
 @targets.register(
-    "exp-3a", formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
+    "exp-3a",
+    formula="y = g*(x_48, x_56, x_99), g* a random ReLU network",
     ref=Ref("wang-e-2024", "Section 6, experiment 3a"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +38,12 @@ class Exp3a(AbstractNamed):
     seed: int = 0
 
     def describe(self):
-        return numbered_memory((48, 56, 99), self.reading, self.position, Teacher(self.neurons, self.seed))
+        return Exp1b(self.reading, self.position, self.neurons, self.seed).target
 
 
 @targets.register(
-    "exp-3a-repaired", formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
+    "exp-3a-repaired",
+    formula="y_t = g*(x_{t-1}, x_{t-2}), g* a random ReLU network",
     ref=Ref("headcount", "experiment 3a with reachable lags"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -54,4 +55,4 @@ class Exp3aRepaired(AbstractNamed):
     read: AbstractRead = Last()
 
     def describe(self):
-        return FixedMemory((1, 2), Teacher(self.neurons, self.seed), read=self.read)
+        return Exp1bRepaired(self.neurons, self.seed, self.read).target

@@ -63,6 +63,7 @@ class Induction(AbstractTokens):
 
     def memory_profile(self):
         return MemoryProfile(
-            Family.ADAPTIVE, 1,
+            Family.ADAPTIVE,
+            1,
             note="the lag is found by content, so it is no function of x_t alone: outside H^Adap(K, M) for bounded K",
         )

@@ -26,7 +26,8 @@ from headcount.memory.target import Family, MemoryProfile, targets
 
 
 @targets.register(
-    "pointer-chain", formula="s_0 = t, s_{i+1} = s_i - x_{s_i} - 1, y_t = x_{s_K}",
+    "pointer-chain",
+    formula="s_0 = t, s_{i+1} = s_i - x_{s_i} - 1, y_t = x_{s_K}",
     ref=Ref("sanford-2024", "k-hop induction"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,9 @@ class PointerChain(AbstractTokens):
 
     def memory_profile(self):
         return MemoryProfile(
-            Family.ADAPTIVE, self.hops, nesting=self.hops - 1, lags=tuple(range(1, self.hops * self.symbols + 1)),
+            Family.ADAPTIVE,
+            self.hops,
+            nesting=self.hops - 1,
+            lags=tuple(range(1, self.hops * self.symbols + 1)),
             note="pointer doubling needs only about log2(hops) layers (2402.09268)",
         )

@@ -28,7 +28,8 @@ from headcount.memory.target import Family, MemoryProfile, targets
 
 
 @targets.register(
-    "recall", formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t, x_{s+1} a value}",
+    "recall",
+    formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t, x_{s+1} a value}",
     ref=Ref("arora-2023", "multi-query associative recall"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Recall(AbstractTokens):
 
     def memory_profile(self):
         return MemoryProfile(
-            Family.ADAPTIVE, 1,
+            Family.ADAPTIVE,
+            1,
             note="the lag is found by content, so it is no function of x_t alone: outside H^Adap(K, M) for bounded K",
         )

@@ -24,7 +24,8 @@ from headcount.memory.target import Family, MemoryProfile, targets
 
 
 @targets.register(
-    "selective-copy", formula="y_t = j-th content token, j = asking tokens up to t",
+    "selective-copy",
+    formula="y_t = j-th content token, j = asking tokens up to t",
     ref=Ref("gu-dao-2023", "Section 3.1, selective copying"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +85,7 @@ class SelectiveCopy(AbstractTokens):
 
     def memory_profile(self):
         return MemoryProfile(
-            Family.ADAPTIVE, 1,
+            Family.ADAPTIVE,
+            1,
             note="the lag depends on counts over the whole past, not on x_t alone: outside H^Adap(K, M) for bounded K",
         )

@@ -43,7 +43,8 @@ class Split(enum.StrEnum):
 
 
 @targets.register(
-    "stdlib", formula="y_t = x_{t+1}, bytes of the Python standard library",
+    "stdlib",
+    formula="y_t = x_{t+1}, bytes of the Python standard library",
     ref=Ref("headcount", "stand-in for experiments 1a and 3b"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Stdlib(AbstractTokens):
     def __post_init__(self):
         digest = self._corpus().sha256
         require(
-            self.sha256 in ("", digest), f"the standard library's corpus has hash {digest[:16]}…", f"{self.sha256[:16]}…",
+            self.sha256 in ("", digest),
+            f"the standard library's corpus has hash {digest[:16]}…",
+            f"{self.sha256[:16]}…",
             "run with the Python version that the spec was made with, or leave out sha256",
         )
         object.__setattr__(self, "sha256", digest)

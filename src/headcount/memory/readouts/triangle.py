@@ -23,7 +23,8 @@ from headcount.memory.readouts.network import zigzag
 
 
 @readouts.register(
-    "triangle", formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory",
+    "triangle",
+    formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory",
     ref=Ref("headcount", "theory notes, insight 2a"),
 )
 @dataclasses.dataclass(frozen=True)

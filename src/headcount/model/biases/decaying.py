@@ -7,6 +7,7 @@ decides what it finds (theory 2.2, last lines).
 
 import enum
 import math
+from typing import Self
 
 import equinox as eqx
 import jax
@@ -50,11 +51,10 @@ def _per_head(rates: jax.Array, lag: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.abs(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(lag, dtype)
 
 
-@biases.register("lin", formula="-p s", ref=Ref("wang-e-2024", "Section 2.2, phi_lin"))
-class Lin(AbstractBias):
-    """Linear in the lag: a head is e^{-p s}."""
+class AbstractDecaying(AbstractBias):
+    """One learned rate a head, and nothing else."""
 
-    rate: jax.Array  # [H]
+    rate: eqx.AbstractVar[jax.Array]  # [H]
 
     decreasing = True
 
@@ -62,12 +62,19 @@ class Lin(AbstractBias):
         check_rates(("rate", self.rate))
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Lin":
-        return cls(spread(shape.heads, key, low, high, spacing))
+    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> Self:
+        return cls(spread(shape.heads, key, low, high, spacing))  # type: ignore[call-arg]
 
     @property
     def heads(self):
         return self.rate.shape[0]
+
+
+@biases.register("lin", formula="-p s", ref=Ref("wang-e-2024", "Section 2.2, phi_lin"))
+class Lin(AbstractDecaying):
+    """Linear in the lag: a head is e^{-p s}."""
+
+    rate: jax.Array  # [H]
 
     def logits(self, lag, position):
         rate, lag = _per_head(self.rate, lag)
@@ -78,24 +85,12 @@ class Lin(AbstractBias):
 
 
 @biases.register("log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log"))
-class Log(AbstractBias):
+class Log(AbstractDecaying):
     """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the residual."""
 
     rate: jax.Array  # [H]
 
-    decreasing = True
     first_lag = 1
-
-    def __check_init__(self):
-        check_rates(("rate", self.rate))
-
-    @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Log":
-        return cls(spread(shape.heads, key, low, high, spacing))
-
-    @property
-    def heads(self):
-        return self.rate.shape[0]
 
     def logits(self, lag, position):
         rate, lag = _per_head(self.rate, lag)
@@ -103,23 +98,10 @@ class Log(AbstractBias):
 
 
 @biases.register("log1p", formula="-p log(1 + s)", ref=Ref("chi-2022", "logarithmic variant, r2 = 1"))
-class Log1p(AbstractBias):
+class Log1p(AbstractDecaying):
     """The logarithmic bias shifted by one lag, so that lag 0 is seen (errata 19)."""
 
     rate: jax.Array  # [H]
-
-    decreasing = True
-
-    def __check_init__(self):
-        check_rates(("rate", self.rate))
-
-    @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> "Log1p":
-        return cls(spread(shape.heads, key, low, high, spacing))
-
-    @property
-    def heads(self):
-        return self.rate.shape[0]
 
     def logits(self, lag, position):
         rate, lag = _per_head(self.rate, lag)
@@ -168,7 +150,9 @@ class KerplePower(AbstractBias):
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, exponent: float = 1.0) -> "KerplePower":
         first, second = jax.random.split(key)
-        return cls(spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.01, max(exponent, 0.01), Spacing.UNIFORM))
+        return cls(
+            spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.01, max(exponent, 0.01), Spacing.UNIFORM)
+        )
 
     @property
     def heads(self):

@@ -78,7 +78,12 @@ class T5(AbstractBias):
 
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array, *, buckets: int = 32, farthest: int = 128, scale: float = 0.02) -> "T5":
-        require(2 <= buckets and buckets // 2 < farthest, f"{buckets} buckets up to lag {farthest}", "at least 2 buckets, farthest > buckets/2", "widen it")
+        require(
+            2 <= buckets and buckets // 2 < farthest,
+            f"{buckets} buckets up to lag {farthest}",
+            "at least 2 buckets, farthest > buckets/2",
+            "widen it",
+        )
         return cls(scale * jax.random.normal(key, (shape.heads, buckets)), farthest)
 
     @property
@@ -98,7 +103,11 @@ class T5(AbstractBias):
         return jnp.take(self.table.astype(compute_dtype(self.table.dtype)), self.bucket(lag), axis=1)
 
 
-@biases.register("rope", formula="q0ᵀ R(s) k0 = sum_j r_j cos(theta_j s + phase_j); with dot product (q+q0)ᵀ R(s) (k+k0)", ref=Ref("su-2021", "Section 3.2"))
+@biases.register(
+    "rope",
+    formula="q0ᵀ R(s) k0 = sum_j r_j cos(theta_j s + phase_j); with dot product (q+q0)ᵀ R(s) (k+k0)",
+    ref=Ref("su-2021", "Section 3.2"),
+)
 class Rope(AbstractBias):
     """Rotary: queries and keys are turned by their position, so products see the lag.
 
@@ -161,9 +170,20 @@ class Fire(AbstractBias):
 
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array, *, hidden: int = 32, stretch: float = 0.1, threshold: float = 512.0) -> "Fire":
-        require(hidden >= 1 and stretch > 0 and threshold >= 1, f"hidden {hidden}, stretch {stretch}, threshold {threshold}", "positive", "choose larger ones")
+        require(
+            hidden >= 1 and stretch > 0 and threshold >= 1,
+            f"hidden {hidden}, stretch {stretch}, threshold {threshold}",
+            "positive",
+            "choose larger ones",
+        )
         a, b, c = jax.random.split(key, 3)
-        return cls(normal(a, (hidden,), 1), normal(b, (hidden,), 1), normal(c, (shape.heads, hidden), hidden), jnp.asarray(stretch), jnp.asarray(threshold))
+        return cls(
+            normal(a, (hidden,), 1),
+            normal(b, (hidden,), 1),
+            normal(c, (shape.heads, hidden), hidden),
+            jnp.asarray(stretch),
+            jnp.asarray(threshold),
+        )
 
     @property
     def heads(self):
