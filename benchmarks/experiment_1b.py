@@ -1,7 +1,7 @@
 """Experiment 1b's model (N=1000, H=32, D=64, m=256, batch 100): ours against PyTorch, forward and backward.
 
-The natural PyTorch code computes the full N x N attention of every head at every position and reads the last one. Ours
-gathers tokens with lag weights first. Outputs and gradients are compared before anything is timed.
+The natural PyTorch code computes the full N x N attention of every head at every position and reads the last one (its
+N x N weights are shared by the batch, which is kinder to it than the usual [B, H, N, N]). Ours gathers tokens with lag weights first. Outputs and gradients are compared before anything is timed.
 """
 
 import equinox as eqx
@@ -24,10 +24,10 @@ def natural(weights: dict, x, y):
     stream = x @ weights["w_e"].T + weights["b_e"]  # [B, N, D]
     lag = torch.arange(N)[:, None] - torch.arange(N)[None, :]
     bias = torch.where(lag >= 0, -weights["rate"].abs()[:, None, None] * lag, -torch.inf)  # [H, N, N]
-    attention = torch.softmax(bias, dim=-1).expand(x.shape[0], H, N, N)
-    values = torch.einsum("bnd,hvd->bhnv", stream, weights["w_v"])
-    heads = torch.matmul(attention, values)  # [B, H, N, v]
-    stream = stream + torch.einsum("bhnv,hdv->bnd", heads, weights["w_o"])
+    attention = torch.softmax(bias, dim=-1)  # [H, N, N], the same for the whole batch: kinder than the usual [B, H, N, N]
+    values = torch.einsum("bnd,hvd->bnhv", stream, weights["w_v"])
+    heads = torch.einsum("hrn,bnhv->brhv", attention, values)
+    stream = stream + torch.einsum("bnhv,hdv->bnd", heads, weights["w_o"])
     hidden = torch.relu(stream @ weights["w_in"].T + weights["offset"])
     answer = (hidden @ weights["w_out"].T)[:, -1]
     return ((answer - y) ** 2).mean()
@@ -69,14 +69,13 @@ def main() -> None:
     theirs = natural(weights, xt[:20], yt[:20])
     theirs.backward()
     ours, grads = eqx.filter_jit(eqx.filter_value_and_grad(lambda m: ((m(x[:20], Last())[:, 0] - y[:20]) ** 2).mean()))(model)
-    np.testing.assert_allclose(float(ours), float(theirs), rtol=1e-4)
+    np.testing.assert_allclose(float(ours), theirs.item(), rtol=1e-4)
     np.testing.assert_allclose(np.asarray(grads.layers[0].attention.bias.rate), weights["rate"].grad.numpy(), rtol=2e-2, atol=1e-5)
 
     def torch_step():
         for w in weights.values():
             w.grad = None
-        for part in range(0, BATCH, 20):  # in five parts: whole, the N x N weights of 100 sequences take 13 GB
-            (natural(weights, xt[part : part + 20], yt[part : part + 20]) * 0.2).backward()
+        natural(weights, xt, yt).backward()
 
     seconds = interleaved(
         {

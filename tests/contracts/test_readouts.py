@@ -55,7 +55,7 @@ CALLABLE = CallableReadout(
 CASES = [*((text, *case) for text, case in EXAMPLES.items()), (CALLABLE, 3, 2, ball)]
 
 
-@pytest.fixture(params=CASES, ids=[str(case[0])[:60] for case in CASES])
+@pytest.fixture(params=CASES, ids=[str(case[0]).split(" at 0x")[0][:60] for case in CASES])
 def case(request):
     text, slots, d, domain = request.param
     readout = readouts.build(text)

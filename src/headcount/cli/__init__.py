@@ -7,6 +7,10 @@ enforce fails, 130 on ^C.
 import os
 import sys
 
+# The matrices of kernel fits are small: a second BLAS thread only spins (ten times the CPU time on a busy machine).
+# Read when numpy loads, so set before any of our imports; a user's own setting wins.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import typer
 
 from headcount.cli import doctor, fit, listing, reproduce

@@ -2,13 +2,37 @@
 
 import json
 import math
+import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 
-console = Console(highlight=False, soft_wrap=True)  # human output: stdout
+_known = sys.stdout.isatty() or "COLUMNS" in os.environ  # a file or a pipe has no width: tables get room
+console = Console(highlight=False, soft_wrap=True, width=None if _known else 140)  # human output: stdout
 progress_console = Console(stderr=True, highlight=False)
+QUIET_SECONDS = 2.0  # without a terminal, a line of progress no more often than this
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function that tells how far the work is, on stderr: one changing line on a terminal, else a line now and then."""
+    if progress_console.is_terminal:
+        with progress_console.status("…") as status:
+            yield status.update
+        return
+    told = time.monotonic()
+
+    def say(message: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= QUIET_SECONDS:
+            told = time.monotonic()
+            progress_console.print(f"{message} …")
+
+    yield say
 
 
 def print_json(value: Any) -> None:

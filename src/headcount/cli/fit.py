@@ -1,7 +1,6 @@
 """`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other numbers."""
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json
+from headcount.cli.common import console, print_json, progress
 from headcount.core.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -37,18 +36,19 @@ def fit(
     if plot is not None:
         require(plot.suffix in PLOT_ENDINGS, f"plot file {plot}", f"a name that ends in {' or '.join(PLOT_ENDINGS)}", "rename it")
         require(plot.parent.is_dir(), f"plot file {plot}", "an existing folder", "create the folder first")
-    result = fit_kernel(
-        kernel,
-        bias=bias,
-        heads=heads,
-        tol=tol,
-        budget=math.inf if budget is None else budget,
-        norm=norm,
-        window=window,
-        dtype=dtype,
-        certify=lower_bound,
-        progress=lambda message: print(f"{message} …", file=sys.stderr, flush=True),
-    )
+    with progress() as say:
+        result = fit_kernel(
+            kernel,
+            bias=bias,
+            heads=heads,
+            tol=tol,
+            budget=math.inf if budget is None else budget,
+            norm=norm,
+            window=window,
+            dtype=dtype,
+            certify=lower_bound,
+            progress=say,
+        )
     if plot is not None:
         draw(result, plot)
     if json:
@@ -95,6 +95,8 @@ def _bound_cells(result: "KernelFit") -> tuple[str, str]:
     if bound is None:
         decays = result.bias in ("lin", "log", "log1p")
         return "-", "no lower bound was asked for" if decays else f"no lower bound is known for {result.bias}"
+    if bound.value == 0:
+        return "0", "no positive lower bound is known here"
     heads = "any number of heads" if bound.heads is None else f"{bound.heads} heads"
     budget = "any coefficients" if bound.budget is None else f"sum|a| <= {bound.budget:g}"
     status = "certified" if bound.certified else f"not certified: {bound.missing}"

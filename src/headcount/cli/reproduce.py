@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress_console
+from headcount.cli.common import console, print_json, progress
 from headcount.core.errors import unknown
 
 PROFILES = ("smoke",)
@@ -23,7 +23,8 @@ def reproduce(
     from headcount.lab import smoke
 
     started = time.perf_counter()
-    rows = list(smoke.run(seed, lambda message: progress_console.print(message, style="dim")))
+    with progress() as say:
+        rows = list(smoke.run(seed, say))
     if json:
         print_json(smoke.summary(rows, started))
         return

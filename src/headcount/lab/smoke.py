@@ -2,7 +2,8 @@
 
 For each pair the kernel is fitted, the heads are written into a model, and the model is run next to the target's float64
 reference on the worst input (the sign pattern that turns the l1 error into an output error) and on random signs. The
-output error of the float64 model must equal the l1 error that ball arithmetic gave, or the run fails.
+output error of the float64 model must equal the l1 error that ball arithmetic gave, up to what float64 loses when the
+coefficients cancel, or the run fails.
 
 *Learned* is not among the numbers yet: nothing is trained here.
 """
@@ -81,7 +82,8 @@ def _checked(pair: Pair, fit: KernelFit, seed: int) -> Row:
     kernel = kernels.build(pair.kernel)
     errors = {dtype: worst_error(fit, kernel, dtype) for dtype in ("float64", "float32", "bfloat16")}
     window = fit.errors.window.l1
-    if not abs(errors["float64"] - window) <= 1e-9 + 1e-6 * window:
+    rounding = 2.0**-50 * float(fit.coefficient_sum)  # what float64 may lose when coefficients cancel
+    if not abs(errors["float64"] - window) <= 1e-9 + 1e-6 * window + rounding:
         raise CheckFailed(f"{pair.what}: the model's worst output error is {errors['float64']:.9g}, ball arithmetic says {window:.9g}")
     bound = fit.lower_bound
     assert bound is not None

@@ -156,16 +156,15 @@ def _integer_powers(rate: float, length: int) -> list[arb]:
     """1^-b, 2^-b, …, (length-1)^-b: one power for each prime, products for the rest."""
     if math.isinf(rate):
         return [arb(1)] + [arb(0)] * (length - 2)
-    powers: list[arb | None] = [None] * max(length, 2)
-    powers[1] = arb(1)
+    powers = {1: arb(1)}
     exponent = -arb(rate)
     for n in range(2, length):
-        if powers[n] is None:
+        if n not in powers:
             powers[n] = arb(n) ** exponent
         for p in range(2, min(n, (length - 1) // n) + 1):
-            if powers[p * n] is None:
+            if p * n not in powers:
                 powers[p * n] = powers[p] * powers[n]
-    return [p for p in powers[1:length] if p is not None]
+    return [powers[n] for n in range(1, length)]
 
 
 def _zeta_tail(rate: float, start: int) -> arb:

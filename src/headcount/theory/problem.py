@@ -109,5 +109,9 @@ class HeadSum:
 
     @property
     def coefficient_sum(self) -> float:
-        """sum_h |a_h|."""
-        return float(sum((abs(a) for a in self.coefficients), fmpq(0)))
+        """sum_h |a_h|; `inf` beyond the largest double."""
+        total = sum((abs(a) for a in self.coefficients), fmpq(0))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf

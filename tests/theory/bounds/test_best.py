@@ -16,7 +16,15 @@ from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
 
 KERNELS: tuple[AbstractKernel, ...] = (
-    Lag(1), Lag(3), Exponential(0.3), Power(0.5), Power(2.0), Oscillating(0.1, 0.7), MexicanHat(10.0, 3.0), Window(5), ArrayKernel((0.5, -1.0, 0, 0, 2.0)),
+    Lag(1),
+    Lag(3),
+    Exponential(0.3),
+    Power(0.5),
+    Power(2.0),
+    Oscillating(0.1, 0.7),
+    MexicanHat(10.0, 3.0),
+    Window(5),
+    ArrayKernel((0.5, -1.0, 0, 0, 2.0)),
 )
 WINDOW = 48
 
@@ -42,15 +50,25 @@ def error(problem: Problem, rates: np.ndarray, coefficients: np.ndarray) -> floa
     with mpmath.workdps(40):
         left = []
         for s in range(first, WINDOW):
-            curves = [mpmath.exp(-mpmath.mpf(float(b)) * s) if shift is None else mpmath.power(s + shift, -mpmath.mpf(float(b))) for b in rates]
-            left.append(abs(problem.kernel.at(s, Digits) - mpmath.fsum(mpmath.mpf(float(a)) * c for a, c in zip(coefficients, curves, strict=True))))
-        return float({Norm.L1: mpmath.fsum(left), Norm.L2: mpmath.sqrt(mpmath.fsum(x * x for x in left)), Norm.SUP: max(left)}[problem.norm])
+            curves = [
+                mpmath.exp(-mpmath.mpf(float(b)) * s) if shift is None else mpmath.power(s + shift, -mpmath.mpf(float(b))) for b in rates
+            ]
+            left.append(
+                abs(problem.kernel.at(s, Digits) - mpmath.fsum(mpmath.mpf(float(a)) * c for a, c in zip(coefficients, curves, strict=True)))
+            )
+        return float(
+            {Norm.L1: mpmath.fsum(left), Norm.L2: mpmath.sqrt(mpmath.fsum(x * x for x in left)), Norm.SUP: max(left)}[problem.norm]
+        )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(0, len(KERNELS) - 1), st.sampled_from(["lin", "log", "log1p"]), st.sampled_from(list(Norm)), st.sampled_from([(2.0, None), (50.0, 3), (math.inf, 2)]),
-    st.integers(0, 10**6), st.booleans(),
+    st.integers(0, len(KERNELS) - 1),
+    st.sampled_from(["lin", "log", "log1p"]),
+    st.sampled_from(list(Norm)),
+    st.sampled_from([(2.0, None), (50.0, 3), (math.inf, 2)]),
+    st.integers(0, 10**6),
+    st.booleans(),
 )
 def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted):
     budget, heads = size

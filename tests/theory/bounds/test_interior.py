@@ -26,7 +26,7 @@ def bound(y: np.ndarray, norm: Norm) -> float:
 
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.SUP])
 def test_agrees_with_a_plain_linear_program(norm):
-    y, t, a = dual_vector(PHI, RHO, BUDGET, norm, 1e-10)
+    y, _, a = dual_vector(PHI, RHO, BUDGET, norm, 1e-10)
     assert bound(y, norm) == pytest.approx(by_linear_programming(norm), abs=1e-8)
     assert np.abs(a).sum() <= BUDGET + 1e-6
 
@@ -42,6 +42,6 @@ def test_holds_up_on_almost_parallel_columns():
     lags = np.arange(200.0)
     phi = np.linspace(0, 1, 100)[None, :] ** lags[:, None]
     rho = (lags == 3).astype(float)
-    y, t, _ = dual_vector(phi, rho, 1e5, Norm.L1, 1e-10)
+    y, _, _ = dual_vector(phi, rho, 1e5, Norm.L1, 1e-10)
     value = (y @ rho - 1e5 * np.abs(phi.T @ y).max()) / np.abs(y).max()
     assert 0.0068 < value < 0.0095  # above the optimum over all rates, 0.00687, and not far from it

@@ -39,7 +39,10 @@ def test_chebyshev_degree_is_the_best():
 
 def test_binomial_choice_is_the_best():
     for T in range(1, 40):
-        every = [Fraction((T - j // 2) ** (T - j // 2) * j**j, (T + j // 2) ** (T + j // 2) * math.comb(j, j // 2)) for j in range(0, 2 * T + 1, 2)]
+        every = [
+            Fraction((T - j // 2) ** (T - j // 2) * j**j, (T + j // 2) ** (T + j // 2) * math.comb(j, j // 2))
+            for j in range(0, 2 * T + 1, 2)
+        ]
         assert binomial_maximum(T)[0] == min(every)
 
 
@@ -75,7 +78,10 @@ def test_a_false_polynomial_is_refused():
     assert not check_weight(forged)
 
 
-@pytest.mark.parametrize(("T", "name", "tol", "method"), [(0, "log", 0.1, "chebyshev"), (3, "lin", 1.0, "chebyshev"), (3, "lin", -0.1, "chebyshev"), (3, "lin", 0.1, "x")])
+@pytest.mark.parametrize(
+    ("T", "name", "tol", "method"),
+    [(0, "log", 0.1, "chebyshev"), (3, "lin", 1.0, "chebyshev"), (3, "lin", -0.1, "chebyshev"), (3, "lin", 0.1, "x")],
+)
 def test_bad_input(T, name, tol, method):
     with pytest.raises(InputError):
         weight_needed(T, family(name), tol, method)

@@ -28,7 +28,10 @@ def test_inverse_square_root_all(heads):
     assert relative(0.5, heads) >= STUDY[heads - 1]
 
 
-@pytest.mark.parametrize(("exponent", "heads", "tol"), [(0.5, 2, 1e-2), (0.5, 5, 1e-4), (1.5, 3, 1e-2), (1.5, 6, 1e-4), (3.0, 1, 1e-2), (3.0, 3, 1e-4), (3.0, 7, 1e-6)])
+@pytest.mark.parametrize(
+    ("exponent", "heads", "tol"),
+    [(0.5, 2, 1e-2), (0.5, 5, 1e-4), (1.5, 3, 1e-2), (1.5, 6, 1e-4), (3.0, 1, 1e-2), (3.0, 3, 1e-4), (3.0, 7, 1e-6)],
+)
 def test_too_few_heads_for_a_tolerance(exponent, heads, tol):
     assert relative(exponent, heads) > tol
 

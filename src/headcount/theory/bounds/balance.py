@@ -1,14 +1,18 @@
 """Head sums g whose residual alternates on 2H+1 blocks of equal weight (what zero counting wants).
 
-The start is a least-squares fit by variable projection (Golub-Pereyra: only the H log rates are searched), with lag weights that make blocks about even: a
-residual of least squares changes sign 2H times. Then the block weights M_i are levelled: in the tangent space of the head sums, a small change of the
-residual that moves log M_i towards its mean is found (damped least squares), and g is refitted to rho minus that residual. Refitting
-is essential: plain Newton steps in rates and coefficients fail from 8 heads on, where the residual is so small that the second-order change of g drowns it.
+The start is a least-squares fit by variable projection (Golub-Pereyra: only the H log rates are searched), with lag weights that make blocks
+about even: a residual of least squares changes sign 2H times. Then the block weights M_i are levelled: in the tangent space of the head sums,
+a small change of the residual that moves log M_i towards its mean is found (damped least squares), and g is refitted to rho minus that
+residual. Refitting is essential: plain Newton steps in rates and coefficients fail from 8 heads on, where the residual is so small that the
+second-order change of g drowns it.
 """
+
+import math
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from headcount.theory.bounds.enclosure import log_lags
 from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import Norm
 
@@ -62,7 +66,7 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
         rows = _block_rows(tangent, residual, block, norm) / masses[:, None]  # [N, 2H]
         rows = rows - rows.mean(axis=0)
         for _ in range(8):
-            asked = residual + tangent @ _damped(rows, -uneven, damping * np.linalg.norm(rows) ** 2)
+            asked = residual + tangent @ _damped(rows, -uneven, damping * float(np.linalg.norm(rows)) ** 2)
             trial = _projected(family, rho - asked, lags, theta, weights, quick=True)
             columns = family.columns(np.exp(trial), lags)
             trial_a = _coefficients(columns, rho - asked, weights)
@@ -103,8 +107,8 @@ def _first_rates(family: AbstractFamily, lags: np.ndarray, heads: int) -> np.nda
 
 def _limits(family: AbstractFamily, lags: np.ndarray) -> tuple[float, float]:
     """Log rates between which a curve is neither constant nor gone on these lags."""
-    fall = -np.log(np.maximum(family.columns(np.ones(1), lags)[:, 0], 1e-300)) if family.name != "lin" else lags
-    return float(np.log(1e-2 / fall.max())), float(np.log(20.0 / fall[fall > 0].min()))
+    fall = log_lags(family, lags)
+    return math.log(1e-2 / float(fall.max())), math.log(20.0 / float(fall[fall > 0].min()))
 
 
 def _respaced(theta: np.ndarray, heads: int, family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
@@ -126,7 +130,7 @@ def _coefficients(columns: np.ndarray, rho: np.ndarray, weights: np.ndarray) -> 
 def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.ndarray:
     """Log rates of the weighted least-squares fit, by variable projection.  [H]"""
     target = weights * rho
-    scale = 1 / max(np.linalg.norm(target), 1e-300)
+    scale = 1 / max(float(np.linalg.norm(target)), 1e-300)
 
     def residual(theta):
         q, _ = np.linalg.qr(weights[:, None] * family.columns(np.exp(theta), lags))
@@ -141,7 +145,9 @@ def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.nda
 
     low, high = _limits(family, lags)
     start = np.clip(start, low + 1e-9, high - 1e-9)
-    solved = least_squares(residual, start, jac=jacobian, bounds=(low, high), ftol=1e-15, xtol=1e-12, gtol=1e-15, max_nfev=8 if quick else 60)
+    solved = least_squares(
+        residual, start, jac=jacobian, bounds=(low, high), ftol=1e-15, xtol=1e-12, gtol=1e-15, max_nfev=8 if quick else 60
+    )
     return np.sort(solved.x)
 
 

@@ -17,11 +17,11 @@ NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves n
 def lower_bound(problem: Problem, heads: int | None = None, lowest_rate: float | None = None) -> LowerBound:
     """The largest certified bound for `heads` heads (None: any number) and the problem's budget.
 
-    The result says what it holds for: `bound.heads` is None when the number of heads was not used, `bound.budget` is None when the budget was not.
+    The result says what it holds for: `bound.heads` is None when the number of heads was not used, `bound.budget` when the budget was not.
     `lowest_rate` widens or narrows the rates of the budget bound (default: the family's own; all other bounds hold for every b >= 0).
     """
     require(heads is None or heads >= 1, f"{heads} heads", "at least 1", "pass heads=1 or more, or None for any number")
-    found = [trivial(problem.norm, 0.0)]
+    found: list[LowerBound | None] = [trivial(problem.norm, 0.0)]
     if heads is not None:
         found.append(heads_bound(problem, heads))
     found.append(weight_bound(problem))

@@ -6,6 +6,7 @@ n^2 q^2 + x(1-x) q'^2 = n^2 (which forces |q| <= 1 on [0, 1]) instead of by recu
 or proves it for another problem, is refused.
 """
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -91,7 +92,7 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
             row.append(row[-1] * -logs[s] / k)
     derivatives = arb_mat([steps[s][:DEGREE] for s in y])
     highest = arb_mat([[abs(steps[s][DEGREE])] for s in y])
-    bernstein, left = _bernstein(DEGREE - 1), float(lowest)
+    bernstein, left = _bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30  # so that interval ends are exact
     small = allowed * arb(2.0**-32)
     while True:
         curve = family.curve(left, length)
@@ -107,20 +108,25 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
             return False
         rest = abs((arb_mat([[curve[s] for s in y]]) * highest)[0, 0])
         half = 2.0**6
-        while half > 2.0**-40 and not rest * arb(half) ** DEGREE <= small:
+        while half > 2.0**-30 and not rest * arb(half) ** DEGREE <= small:
             half /= 2
         centre = family.curve(left + half, length)
-        row = arb_mat([[centre[s] for s in y]]) * derivatives
-        poly = arb_poly([row[0, k] * arb(half) ** k for k in range(DEGREE)])
-        if not _bounded(poly, bernstein, allowed - small):
+        taylor = arb_mat([[centre[s] for s in y]]) * derivatives
+        poly = arb_poly([taylor[0, k] * arb(half) ** k for k in range(DEGREE)])
+        if not _bounded(poly, bernstein, allowed - rest * arb(half) ** DEGREE):
             return False
         left += 2 * half
 
 
 def _bernstein(degree: int) -> arb_mat:
     """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then b_i = sum_k C(i,k)/C(n,k) a_k."""
-    shift = [[rational(math.comb(k, j) * 2**j * (-1) ** (k - j)) if j <= k else rational(0) for k in range(degree + 1)] for j in range(degree + 1)]
-    raise_ = [[rational(math.comb(i, k), math.comb(degree, k)) if k <= i else rational(0) for k in range(degree + 1)] for i in range(degree + 1)]
+    shift = [
+        [rational(math.comb(k, j) * 2**j * (-1) ** (k - j)) if j <= k else rational(0) for k in range(degree + 1)]
+        for j in range(degree + 1)
+    ]
+    raise_ = [
+        [rational(math.comb(i, k), math.comb(degree, k)) if k <= i else rational(0) for k in range(degree + 1)] for i in range(degree + 1)
+    ]
     return arb_mat(fmpq_mat(raise_) * fmpq_mat(shift))
 
 
@@ -180,7 +186,7 @@ def _chebyshev(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
 def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     H, places, kernel = int(c["heads"]), [int(s) for s in c["places"]], problem.kernel
     first = _first(kernel, problem.family)
-    apart = all(b - a > 2 * H for a, b in zip(places, places[1:], strict=False))
+    apart = all(b - a > 2 * H for a, b in itertools.pairwise(places))
     if bound.heads != H or H < 1 or not apart or any(s - first < H for s in places) or not all(_exists(problem, s + H) for s in places):
         return False
     if bound.norm is not Norm.L1 and len(places) != 1:
@@ -200,14 +206,15 @@ def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
 
 def _block(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     kernel, H = problem.kernel, int(c["heads"])
-    plain = isinstance(kernel, Window) and kernel.kernel is None and bound.norm is Norm.L1 and bound.heads == H >= 1
-    return plain and kernel.support - 1 - problem.family.first_lag >= H and bound.value <= 0.5
+    if not isinstance(kernel, Window) or kernel.kernel is not None or bound.norm is not Norm.L1:
+        return False
+    return bound.heads == H >= 1 and kernel.length - 1 - problem.family.first_lag >= H and bound.value <= 0.5
 
 
 def _zeros(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     H, blocks = int(c["heads"]), [tuple(int(v) for v in b) for b in c["blocks"]]
     rates, coefficients = [float(b) for b in c["rates"]], [float(a) for a in c["coefficients"]]
-    ordered = all(a[1] <= b[0] and a[2] == -b[2] for a, b in zip(blocks, blocks[1:], strict=False))
+    ordered = all(a[1] <= b[0] and a[2] == -b[2] for a, b in itertools.pairwise(blocks))
     regular = all(0 < b < math.inf for b in rates) and len(rates) == len(coefficients) <= H == bound.heads
     inside = all(s < t and _exists(problem, s) and _exists(problem, t - 1) and sign in (-1, 1) for s, t, sign in blocks)
     if not (ordered and regular and inside) or len(blocks) < 2 * H + 1:

@@ -35,8 +35,9 @@ class Enclosure:
 
 
 def log_lags(family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
-    """l_s with phi(s; b) = e^{-b l_s}, float64.  [S]"""
-    return -np.log(np.maximum(family.columns(np.array([1.0]), lags)[:, 0], 1e-300)) if family.name != "lin" else np.asarray(lags, dtype=np.float64)
+    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve underflows.  [S]"""
+    small = 2.0**-10
+    return -np.log(family.columns(np.array([small]), lags)[:, 0]) / small
 
 
 def maximum(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate: float) -> Enclosure:
@@ -44,13 +45,17 @@ def maximum(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate
     scale = float(np.abs(y).max(initial=0.0))
     if scale == 0:
         return Enclosure(0.0, 0.0, 0)
+    # Interval ends are sums of powers of two from 2^-30 to 2^12, so that they meet exactly; rounding the start down covers a little more.
+    lowest_rate = math.floor(lowest_rate * 2.0**30) / 2.0**30
     used = np.flatnonzero(y)
     lags, y = lags[used].astype(int), y[used]
     with precision(BITS):
         intervals, last = _intervals(log_lags(family, lags), y, lowest_rate, _guess(family, lags, y, lowest_rate))
         polys, rests = _models(family, lags, y, intervals)
         tail, limit = _last(family, lags, y, last)
-        attained = max([_low(abs(p(arb(x)))) - _high(r) for p, r in zip(polys, rests, strict=True) for x in np.linspace(-1, 1, 33)] + [_low(limit)])
+        attained = max(
+            [_low(abs(p(arb(x)))) - _high(r) for p, r in zip(polys, rests, strict=True) for x in np.linspace(-1, 1, 33)] + [_low(limit)]
+        )
         upper = max(attained, 0.0) * (1 + SLACK)
         highest, pieces = _high(tail), 1
         for poly, rest in zip(polys, rests, strict=True):
@@ -79,7 +84,7 @@ def _intervals(logs: np.ndarray, y: np.ndarray, lowest: float, guess: float) -> 
         half = 2.0**8
         # remainder h^m/m! sum |y| l^m e^{-left l}: depends on the left end alone
         base = float(np.logaddexp.reduce(log_terms - left * logs)) if len(logs) else -math.inf
-        while ORDER * math.log(half) + base > target:
+        while ORDER * math.log(half) + base > target and half > 2.0**-30:
             half /= 2
         half = min(half, 2.0 ** math.ceil(math.log2(last - left)))
         found.append((left + half, half))

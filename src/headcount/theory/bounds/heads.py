@@ -2,9 +2,9 @@
 
 Write t for the lag counted from the family's first visible one (lin, log1p: t = s; log: t = s - 1), and r = rho - f.
 
-**Theorem A.** Let f be a sum of H heads and t_0 >= H. Put bad(t) for the lags t != t_0 with |t - t_0| <= H and (-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
+**Theorem A.** Let f be a sum of H heads and t_0 >= H. Call t != t_0 with |t - t_0| <= H bad when (-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
 
-    sum over |t - t_0| <= H of |rho(t) - f(t)|   >=   |rho(t_0)| - sum over bad t of |rho(t)|.
+    sum over |t - t_0| <= H of |r(t)|   >=   |rho(t_0)| - sum over bad t of |rho(t)|.
 
 In particular an isolated lag (rho = 0 at the other lags of the window) leaves an l1 error of at least |rho(t_0)|: the zero fit is optimal.
 Windows that do not overlap add up.
@@ -14,28 +14,31 @@ every t' >= 0. Let m maximise e_j and t' = t_0 - (H-m) >= 0. Then sum_j (-1)^j e
 at most e_m sum|r|; on the left the term of t_0 is e_m |rho(t_0)| up to sign and the others are of the same sign unless bad, and then at most
 e_m |rho(t)|. Divide by e_m. QED
 
-*Proof for all three families.* Every head is f(t) = int_[0,1] x^t dsigma(x) for a measure with at most H-1 changes of sign: lin has
+*Proof for all three families.* Every head sum is f(t) = int_[0,1] x^t dsigma(x) for a measure with at most H-1 changes of sign: lin has
 atoms at x_h; log and log1p have n^{-b} = int x^{n-1} w_b(x) dx with n = t+1, x = e^{-u}, w_b dx = u^{b-1} e^{-u} du / Gamma(b), and
-sum_h a_h u^{b_h - 1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom at 1, b = inf an atom at 0; each
-adds at most one change of sign and uses up one head). Let p(x) = prod_i (x - xi_i), xi_i in [0,1] the K <= H-1 places of change: then p dsigma has one sign, and
-so has q dsigma for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree K), m the largest maximiser of e_j.
+sum_h a_h u^{b_h - 1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom at 1, b = inf an atom
+at 0; each adds at most one change of sign and uses up one head). Let p(x) = prod_i (x - xi_i), xi_i in [0,1] the K <= H-1 places of change:
+then p dsigma has one sign, and so has q dsigma for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree
+K) and m the largest maximiser of e_j.
  (1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
- (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are elementary symmetric functions of non-negative numbers, so
-     by Newton's inequalities they are log-concave without gaps and their maximisers form an interval. At xi = 0 that interval holds m; for large xi it
-     lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi with a maximiser <= m and with one >= m+1 are closed, not empty and
-     cover [0, inf), so some xi is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its largest coefficient at x^{t_0}, with sign
-     (-1)^{m+1}; the power t_0-K-1+m >= 0 because t_0 >= H >= K+1.
-Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t r(t) has the sign of q_{t_0} rho(t_0), strictly, as in the
-lin proof. So int q1 dsigma and int q2 dsigma have opposite strict signs, although both integrands have the same sign. Contradiction. All lags
-used satisfy |t - t_0| <= H. QED  (The earlier proved case for log, H <= m whenever k^m divides T, is contained in it.)
+ (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are elementary symmetric functions of non-negative
+     numbers, so by Newton's inequalities they are log-concave without gaps and their maximisers form an interval. At xi = 0 that interval
+     holds m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi with a maximiser <= m and with one
+     >= m+1 are closed, not empty and cover [0, inf), so some xi is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its
+     largest coefficient at x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0 >= H >= K+1.
+Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t r(t) has the sign of q_{t_0} rho(t_0),
+strictly, as in the lin proof (the coefficients of q alternate in sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although
+both integrands have the same sign. Contradiction. All lags used satisfy |t - t_0| <= H. QED
+(The older argument for log by dilation, H <= m whenever k^m divides T, is contained in this.)
 
 *Other norms.* With D = degree of the polynomial used (lin: H; else at most H+1) the coefficients are, up to scale, the law of a sum of D
-independent coins, of variance at most D/4. A law on the integers with largest probability M, smoothed by a uniform variable on [-1/2, 1/2], has density at most M,
-hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), i.e. sum_j e_j <= sqrt(1 + 3D) e_m. Therefore, for an isolated lag,
-E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <= e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
+independent coins, of variance at most D/4. A law on the integers with largest probability M, smoothed by a uniform variable on [-1/2, 1/2],
+has density at most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), i.e. sum_j e_j <= sqrt(1 + 3D) e_m. Therefore, for an
+isolated lag, E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <= e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
 
-*A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma has no more changes of sign, so r(s) - r(s+1) is an error at
-the isolated lag L-1, at least 1 when t = L-1 (log: L-2) is at least H; its l1 norm is at most 2 sum|r|. So that many heads leave at least 1/2.
+*A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma has no more changes of sign, so
+r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when t = L-1 (log: L-2) is at least H; its l1 norm is at most 2 sum|r|. So that
+many heads leave at least 1/2.
 
 Only b >= 0 is used (lin also covers growing heads).
 """
@@ -87,9 +90,13 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
         rough = kernel.values(length)
         worth = np.array([_worth(rough, s, heads, problem.norm) if s - first >= heads else 0.0 for s in range(length)])
         # Norms other than l1 do not add up over windows in a useful way here: take the best single lag.
-        places = _disjoint(worth, 2 * heads + 1) if problem.norm is Norm.L1 else tuple(np.flatnonzero(worth == worth.max())[:1].tolist()) if worth.any() else ()
+        places = _disjoint(worth, 2 * heads + 1) if problem.norm is Norm.L1 else _single(worth)
         total = sum((_exact_worth(rho, s, heads) for s in places), arb(0)) * norm_factor(family, problem.norm, heads)
         return places, round_down(total)
+
+
+def _single(worth: np.ndarray) -> tuple[int, ...]:
+    return (int(np.argmax(worth)),) if worth.any() else ()
 
 
 def _worth(rho: np.ndarray, s: int, heads: int, norm: Norm) -> float:
@@ -131,9 +138,9 @@ def _disjoint(worth: np.ndarray, width: int) -> tuple[int, ...]:
 
 def _block_value(problem: Problem, heads: int) -> float:
     kernel = problem.kernel
-    plain = isinstance(kernel, Window) and kernel.kernel is None
-    applies = plain and problem.norm is Norm.L1 and kernel.support - 1 - problem.family.first_lag >= heads
-    return 0.5 if applies else 0.0
+    if not isinstance(kernel, Window) or kernel.kernel is not None or problem.norm is not Norm.L1:
+        return 0.0
+    return 0.5 if kernel.length - 1 - problem.family.first_lag >= heads else 0.0
 
 
 def obstruction(family: AbstractFamily, rates: tuple[float, ...], T: int) -> tuple[int, list[arb]] | None:

@@ -106,7 +106,7 @@ GROUPS = {
 
 def _lengths(x: State, d: State, norm: Norm, fraction: float) -> dict[str, float]:
     """For every variable the longest step (at most 1) that keeps its group positive, shortened by `fraction`."""
-    sizes = {}
+    sizes: dict[str, float] = {}
     for group in GROUPS[norm]:
         size = math.inf
         for name in set(group) - {"y", "r", "t", "e"}:

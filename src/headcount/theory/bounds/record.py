@@ -65,4 +65,3 @@ def first_counted_lag(kernel: AbstractKernel, family: AbstractFamily) -> int:
     Leaving a lag out only lowers the norm, so the bound holds whether or not the fit counts that lag.
     """
     return max(family.first_lag, 1 if kernel.singular_at_zero else 0)
-

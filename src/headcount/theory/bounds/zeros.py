@@ -54,7 +54,10 @@ def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
     if value <= 0:
         return None
     certificate = {
-        "kind": "zeros", "heads": heads, "rates": tuple(map(float, rates)), "coefficients": tuple(map(float, coefficients)),
+        "kind": "zeros",
+        "heads": heads,
+        "rates": tuple(map(float, rates)),
+        "coefficients": tuple(map(float, coefficients)),
         "blocks": tuple((b.start, b.stop, b.sign) for b in blocks),
     }
     return LowerBound(value, problem.norm, True, "zero-counting", None, heads, "", REF, 0.0, certificate)

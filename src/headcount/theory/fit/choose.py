@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from headcount.core.errors import require
+from headcount.memory.kernels import Lag
 from headcount.theory.errors import measure
 from headcount.theory.families import Lin
 from headcount.theory.fit.closed import closed_forms, quadrature_rates, within_budget
@@ -23,7 +24,7 @@ from headcount.theory.fit.pencil import pencil_rates
 from headcount.theory.fit.sample import Sample, sample, size, thin
 from headcount.theory.fit.slp import Point, at, refine
 from headcount.theory.fit.varpro import chain
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.problem import HeadSum, Problem
 
 Progress = Callable[[str], None]
 SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted (always if no heads cancel)
@@ -57,7 +58,9 @@ def fit_heads(problem: Problem, heads: int, *, lowest_rate: float | None = None,
     return best
 
 
-def fewest_heads(problem: Problem, tol: float, max_heads: int = 64, *, lowest_rate: float | None = None, progress: Progress | None = None) -> Fit:
+def fewest_heads(
+    problem: Problem, tol: float, max_heads: int = 64, *, lowest_rate: float | None = None, progress: Progress | None = None
+) -> Fit:
     """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit and a note if none do."""
     require(tol > 0, f"tolerance {tol}", "a positive number", "pass --tol 0.01, relative to the kernel's norm")
     require(max_heads >= 1, f"at most {max_heads} heads", "at least 1", "raise max_heads")
@@ -104,8 +107,6 @@ def improving(problem: Problem, heads: int, lowest_rate: float | None, progress:
 
 def heads_to_interpolate(problem: Problem, heads: int) -> int:
     """The support T + 1 of a lag kernel that `heads` heads can interpolate, -1 otherwise."""
-    from headcount.memory.kernels import Lag
-
     if not isinstance(problem.kernel, Lag):
         return -1
     needed = problem.kernel.T + 1 - problem.family.first_lag
@@ -142,7 +143,9 @@ def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress
         trail.append(("variable projection", at(data, rates)))
     if not trail:
         return
-    starts = [("evenly spaced rates", at(data, np.geomspace(max(data.low, 1 / data.length), fastest, heads))) for fastest in (1.0, 2.0, 4.0)]
+    starts = [
+        ("evenly spaced rates", at(data, np.geomspace(max(data.low, 1 / data.length), fastest, heads))) for fastest in (1.0, 2.0, 4.0)
+    ]
     if isinstance(full.family, Lin):
         starts.append(("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads))))
     starts = trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]

@@ -72,8 +72,8 @@ def _zero_is_best(problem: Problem, heads: int) -> bool:
     """Theorem A: at most T lin heads cannot do better than nothing for lag T (l1). A kernel that cannot be seen, too."""
     kernel = problem.kernel
     invisible = not np.any(problem.target) and kernel.support is not None
-    lin_lag = isinstance(kernel, Lag) and isinstance(problem.family, Lin) and problem.norm == "l1"
-    return invisible or (lin_lag and heads <= kernel.T)
+    too_far = isinstance(kernel, Lag) and heads <= kernel.T
+    return invisible or (too_far and isinstance(problem.family, Lin) and problem.norm == "l1")
 
 
 def _own_rate(problem: Problem, low: float) -> float | None:

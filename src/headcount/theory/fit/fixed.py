@@ -5,17 +5,20 @@ Vandermonde matrix (10^16 at 24 lin or 8 log heads). Arnoldi's recurrence (Brube
 
     h_{k+1,k} q_{k+1} = g q_k - sum_j h_{jk} q_j
 
-builds the same space's orthonormal basis without ever forming it. The program is solved in that basis; the coefficients
-of the powers, which may have 300 digits, follow from the same recurrence in ball arithmetic, and are kept as rationals.
+builds the same space's orthonormal basis without ever forming it. The l1 program is solved in that basis. Its optimum
+meets the target on H of the rows, those whose multipliers lie strictly inside [-1, 1]; solving these H equations in
+ball arithmetic for the very rates that were passed gives coefficients that may have 300 digits, kept as rationals.
 
 Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power of g).
 """
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
+from scipy.linalg import qr
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
@@ -41,52 +44,74 @@ def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = 
         data = dataclasses.replace(data, starts=np.zeros(0), ends=np.zeros(0), target=data.target[: len(data.lags)])
     steps = np.diff(rates)
     even = len(rates) > 1 and bool(np.allclose(steps, steps[0], rtol=1e-9, atol=0.0))
-    if even and math.isinf(problem.budget):
+    if even and math.isinf(problem.budget) and problem.norm is Norm.L1:
         return Fit(HeadSum(problem.family, tuple(rates.tolist()), _arnoldi(data, rates)), "Arnoldi basis, linear program")
     a, _ = solved(data, rates)
     return Fit(HeadSum.of(problem.family, rates, a), "linear program")
 
 
 def _arnoldi(data: Sample, rates: np.ndarray) -> tuple[fmpq, ...]:
-    first, ratio, target = _powers(data, rates)
-    Q, hessenberg, scale = arnoldi(first, ratio, len(rates))
-    whole = max(float(np.abs(target).sum()), 1e-300)
-    answer = solve(fit_program(data.norm, target / whole, Q, None), 1e-12)
-    c = answer.x[: len(rates)] * whole
-    if np.abs(target - Q @ c).sum() >= np.abs(target).sum() and data.norm is Norm.L1:
-        c = np.zeros(len(rates))
-    return powers_from_basis(c, hessenberg, scale)
+    rows = _rows(data, rates)
+    Q = arnoldi(rows.first, rows.ratio, len(rates))
+    whole = float(np.abs(rows.target).sum())
+    if whole == 0:
+        return (fmpq(0),) * len(rates)
+    answer = solve(fit_program(Norm.L1, rows.target / whole, Q, None), 1e-12)
+    if np.abs(rows.target - Q @ (answer.x * whole)).sum() > whole * (1 - 1e-9):
+        return (fmpq(0),) * len(rates)
+    met = _met(Q, rows.target, answer.y)
+    return _interpolated(rates, [_distance(data, rows, int(i)) for i in met], rows.target[met])
 
 
-def arnoldi(first: np.ndarray, ratio: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Orthonormal Q [S, count] of first * ratio^k, the recurrence's Hessenberg matrix, and |first|."""
-    scale = float(np.linalg.norm(first))
-    Q, hessenberg = np.zeros((len(first), count)), np.zeros((count, count))
-    Q[:, 0] = first / scale
+def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The rows that the optimum meets: multipliers inside [-1, 1], without rows that carry nothing, which lie inside too."""
+    H, order = Q.shape[1], np.argsort(np.abs(y))
+    choices = [order[:H]]
+    for margin in (1e-2, 1e-4, 1e-6):
+        inside = order[: max(H, int(np.sum(np.abs(y) < 1 - margin)))]
+        choices.append(inside[qr(Q[inside].T, mode="r", pivoting=True)[1][:H]])
+
+    def error(rows):
+        return float(np.abs(target - Q @ np.linalg.lstsq(Q[rows], target[rows], rcond=None)[0]).sum())
+
+    return np.sort(min(choices, key=error))
+
+
+def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
+    """d of row i at the working precision: a lag's is exact, a point's beyond the window is its float."""
+    if i >= len(data.lags):
+        return lambda: arb(float(rows.distances[i]))
+    if isinstance(data.family, Lin):
+        return lambda: arb(float(data.lags[i]))
+    shift = 0 if isinstance(data.family, Log) else 1
+    return lambda: arb(float(data.lags[i]) + shift).log()
+
+
+def _interpolated(rates: np.ndarray, distances: list[Callable[[], arb]], target: np.ndarray) -> tuple[fmpq, ...]:
+    """a with sum_h a_h e^{-b_h d} = target at the distances d, as dyadic rationals."""
+    bits = 256 + 24 * len(rates)
+    while True:
+        with precision(bits):
+            matrix = arb_mat([[(-arb(float(b)) * d).exp() for b in rates] for d in (distance() for distance in distances)])
+            try:
+                answer = matrix.solve(arb_mat([[arb(float(t))] for t in target]))
+                if all(answer[i, 0].is_finite() and answer[i, 0].rel_accuracy_bits() > 100 + bits // 4 for i in range(len(rates))):
+                    return tuple(_dyadic(answer[i, 0]) for i in range(len(rates)))
+            except ZeroDivisionError:  # singular at this precision
+                pass
+        bits *= 2
+
+
+def arnoldi(first: np.ndarray, ratio: np.ndarray, count: int) -> np.ndarray:
+    """An orthonormal basis of first * ratio^k, k = 0..count-1.  [S, count]"""
+    Q = np.zeros((len(first), count))
+    Q[:, 0] = first / np.linalg.norm(first)
     for k in range(count - 1):
         v = ratio * Q[:, k]
         for _ in range(2):  # orthogonalised twice
-            overlap = Q[:, : k + 1].T @ v
-            hessenberg[: k + 1, k] += overlap
-            v = v - Q[:, : k + 1] @ overlap
-        hessenberg[k + 1, k] = np.linalg.norm(v)
-        Q[:, k + 1] = v / hessenberg[k + 1, k]
-    return Q, hessenberg, scale
-
-
-def powers_from_basis(c: np.ndarray, hessenberg: np.ndarray, scale: float) -> tuple[fmpq, ...]:
-    """Coefficients of first * ratio^k for sum_k c_k q_k, as dyadic rationals."""
-    count = len(c)
-    with precision(256 + 40 * count):
-        basis = [[1 / arb(scale)]]  # each q_k as a polynomial in the ratio
-        for k in range(count - 1):
-            after = [arb(0), *basis[k]]
-            for j in range(k + 1):
-                weight = arb(hessenberg[j, k])
-                after = [x - weight * basis[j][i] if i < len(basis[j]) else x for i, x in enumerate(after)]
-            basis.append([x / arb(hessenberg[k + 1, k]) for x in after])
-        total = [sum((arb(c[k]) * basis[k][i] for k in range(i, count)), arb(0)) for i in range(count)]
-        return tuple(_dyadic(x) for x in total)
+            v = v - Q[:, : k + 1] @ (Q[:, : k + 1].T @ v)
+        Q[:, k + 1] = v / np.linalg.norm(v)
+    return Q
 
 
 def _dyadic(x: arb) -> fmpq:
@@ -94,22 +119,34 @@ def _dyadic(x: arb) -> fmpq:
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
 
-def _powers(data: Sample, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """phi(.; b_0), phi(.; d) and the target on the lags, then on weighted points beyond the window."""
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi = e^{-b distance}."""
+
+    first: np.ndarray
+    ratio: np.ndarray
+    target: np.ndarray
+    distances: np.ndarray
+
+
+def _rows(data: Sample, rates: np.ndarray) -> _Rows:
     step = float(rates[1] - rates[0])
-    columns = data.family.columns(np.array([rates[0], step]), data.lags)
-    target = data.target[: len(data.lags)]
-    if len(data.starts) == 0 or data.norm is not Norm.L1:
-        return columns[:, 0], columns[:, 1], target
-    reach = 45 / rates[0] / data.length + 2 if isinstance(data.family, Lin) else 45 / max(rates[0] - 1, 1e-3)
-    offset = 0.0 if isinstance(data.family, (Lin, Log)) else 1.0
+    near = data.unit * data.distances(data.lags)
+    weights, beyond = np.zeros(len(near)), np.zeros(0)  # logarithms
+    if len(data.starts):
+        far, width = _tail_points(data, float(rates[0]))
+        near, weights, beyond = np.concatenate([near, far]), np.concatenate([weights, width]), np.zeros(len(far))
+    with np.errstate(under="ignore"):
+        first = np.exp(weights - rates[0] * near)
+    return _Rows(first, np.exp(-step * near), np.concatenate([data.target[: len(data.lags)], beyond]), near)
+
+
+def _tail_points(data: Sample, slowest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest head is felt."""
     if isinstance(data.family, Lin):
-        edges = data.length * np.linspace(1, reach, TAIL_POINTS + 1)
-        middle, width = (edges[1:] + edges[:-1] - 1) / 2, np.diff(edges)
-        first, ratio = width * np.exp(-rates[0] * middle), np.exp(-step * middle)
-    else:
-        u = math.log(data.length + offset - 0.5) + reach * np.linspace(0, 1, TAIL_POINTS + 1) ** 3
-        middle, width = (u[1:] + u[:-1]) / 2, np.diff(u)  # sum f(s) ~ int f(e^u) e^u du
-        first, ratio = width * np.exp((1 - rates[0]) * middle), np.exp(-step * middle)
-    beyond = np.zeros(TAIL_POINTS)
-    return np.concatenate([columns[:, 0], first]), np.concatenate([columns[:, 1], ratio]), np.concatenate([target, beyond])
+        edges = np.linspace(data.length, data.length + 25 / slowest, TAIL_POINTS + 1)
+        return (edges[1:] + edges[:-1] - 1) / 2, np.log(np.diff(edges))
+    start = math.log(data.length - 0.5 if isinstance(data.family, Log) else data.length + 0.5)
+    u = start + 25 / max(slowest - 1, 1e-3) * np.linspace(0, 1, TAIL_POINTS + 1) ** 3
+    middle = (u[1:] + u[:-1]) / 2  # sum f(s) ~ int f(e^u) e^u du
+    return middle, np.log(np.diff(u)) + middle

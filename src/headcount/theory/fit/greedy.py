@@ -45,7 +45,7 @@ def clusters(grid: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Neighbouring rates of one sign as one rate, the weighted mean of their logarithms."""
     used = np.flatnonzero(np.abs(a) > 1e-6 * np.abs(a).max(initial=0.0))
     groups: list[list[int]] = []
-    for k in used:
+    for k in used.tolist():
         if groups and k - groups[-1][-1] == 1 and np.sign(a[k]) == np.sign(a[groups[-1][-1]]):
             groups[-1].append(k)
         else:

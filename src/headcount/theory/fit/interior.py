@@ -46,7 +46,14 @@ class _Point:
     z: np.ndarray
 
     def moved(self, d: "_Point", primal: float, dual: float) -> "_Point":
-        return _Point(self.x + primal * d.x, self.u + primal * d.u, self.v + primal * d.v, self.y + dual * d.y, self.s + primal * d.s, self.z + dual * d.z)
+        return _Point(
+            self.x + primal * d.x,
+            self.u + primal * d.u,
+            self.v + primal * d.v,
+            self.y + dual * d.y,
+            self.s + primal * d.s,
+            self.z + dual * d.z,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +139,11 @@ def _step(now: _Point, lp: Program, bounds, residuals, gap) -> "_Point | None":
     aim = now.moved(predictor, primal, dual)
     left = aim.u @ (p - dual * predictor.y) + aim.v @ (q + dual * predictor.y) + aim.s @ aim.z
     mu = (max(left, 0.0) / gap) ** 3 * gap / count
-    d = direction(mu - now.u * p + predictor.u * predictor.y, mu - now.v * q - predictor.v * predictor.y, mu - now.s * now.z - predictor.s * predictor.z)
+    d = direction(
+        mu - now.u * p + predictor.u * predictor.y,
+        mu - now.v * q - predictor.v * predictor.y,
+        mu - now.s * now.z - predictor.s * predictor.z,
+    )
     if not np.isfinite(d.x).all():
         return None
     primal, dual = _lengths(now, d, p, q, STEP_BACK)

@@ -45,7 +45,7 @@ def _correction(data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: f
     change = triangular(orthonormal(A, scale / data.budget), np.eye(H))
     B, residual = A @ change, (data.target - A @ a) / max(scale, 1e-300)
     if math.isfinite(data.budget):
-        one, none = np.eye(H), np.zeros((H, H))
+        one = np.eye(H)
         step = change * (scale / data.budget)
         G = np.vstack([np.hstack([step, -one]), np.hstack([-step, -one]), np.append(np.zeros(H), np.ones(H))])
         h = np.concatenate([-a, a, [data.budget]]) / data.budget

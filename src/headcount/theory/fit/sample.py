@@ -25,6 +25,7 @@ from headcount.theory.problem import Norm, Problem
 DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the target needs it)
 GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
+LEAST_LAGS = 64  # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
 
 
@@ -100,7 +101,7 @@ class Sample:
     def _blocks(self, rates: np.ndarray) -> np.ndarray:
         """Block rows of each head; accepts complex rates, for derivatives.  [K, H]"""
         if self.norm is Norm.L1:
-            return tail_sums(self.family, rates, self.starts) - tail_sums(self.family, rates, self.ends)
+            return block_sums(self.family, rates, self.starts, self.ends)
         lags, weights = represented(self.norm, self.starts, self.ends)
         return weights[:, None] * np.exp(-self.unit * rates[None, :] * self.distances(lags)[:, None])
 
@@ -132,17 +133,40 @@ def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.nd
     return starts, np.ones(len(starts))
 
 
-def tail_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """sum_{s >= start} phi(s; b), starts >= 20; 0 for start = inf. Powers by Euler-Maclaurin, exact to 1e-13.  [K, H]"""
-    s, b = np.asarray(starts, dtype=np.float64)[:, None], np.asarray(rates)[None, :]
-    finite = np.isfinite(s)
-    s = np.where(finite, s, 1e30)
+def block_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """sum over start <= s < end of phi(s; b), starts >= 20, ends may be inf (rates that can be summed). Complex rates, too.  [K, H]
+
+    Powers by Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that b = 1, where it is a logarithm, is an
+    ordinary point: int_s^e t^-b dt = s^(1-b) L g((1-b) L), L = log(e/s), g(z) = (e^z - 1)/z.
+    """
+    s, e, b = np.asarray(starts, dtype=np.float64)[:, None], np.asarray(ends, dtype=np.float64)[:, None], np.asarray(rates)[None, :]
     if isinstance(family, Lin):
-        return np.where(finite, np.exp(-b * s) / -np.expm1(-b), 0.0)
-    s = s if isinstance(family, Log) else s + 1
-    power = np.exp(-b * np.log(s))
-    series = s / (b - 1) + 0.5 + b / (12 * s) - b * (b + 1) * (b + 2) / (720 * s**3) + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
-    return np.where(finite, power * series, 0.0)
+        count = np.where(np.isfinite(e), e - s, 0.0)
+        whole = np.exp(-b * s) / np.where(b == 0, 1.0, -np.expm1(-b))  # the endless sum; at b = 0 all ones
+        part = np.where(b == 0, count, -np.expm1(-b * count))
+        return whole * np.where(np.isfinite(e), part, 1.0)
+    shift, ending = 0.0 if isinstance(family, Log) else 1.0, np.isfinite(e)
+    s, e = s + shift, np.where(ending, e + shift, 1e30)
+    near, far = np.exp(-b * np.log(s)), np.exp(-b * np.log(e))
+    L = np.log(e / s)
+    between = near * s * L * _mean_exponential((1 - b) * L)
+    slower = np.where(b == 1, 2.0, b)  # only divides where the sum has no end
+    integral = np.where(ending, between, near * s / (slower - 1))
+    return integral + near * _maclaurin(b, s) - np.where(ending, far * _maclaurin(b, e), 0.0)
+
+
+def _maclaurin(b: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(sum_{t >= s} t^-b - integral) s^b, without the integral."""
+    return 0.5 + b / (12 * s) - b * (b + 1) * (b + 2) / (720 * s**3) + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
+
+
+def _mean_exponential(z: np.ndarray) -> np.ndarray:
+    """(e^z - 1)/z, by its series near 0 (the derivative by complex steps would cancel there)."""
+    small = np.abs(z) < 0.3
+    series = np.ones_like(z)
+    for k in range(14, 1, -1):
+        series = 1 + np.where(small, z, 0.0) / k * series
+    return np.where(small, series, np.expm1(z) / np.where(small, 1.0, z))
 
 
 def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
@@ -156,9 +180,11 @@ def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
     if problem.tail_counts and not isinstance(family, Lin):
         floor = 1 + 1e-6
     high = 45.0 if isinstance(family, Lin) else 65.0  # e^-45 and 2^-65 are below float64's resolution of 1
-    starts, ends = _tail_edges(problem)
-    target = np.concatenate([problem.target, _block_target(problem.norm, problem.kernel, starts, ends)])
-    return Sample(family, problem.norm, problem.lags, starts, ends, target, problem.length, problem.budget, max(low, floor), high)
+    length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length
+    starts, ends = _tail_edges(problem, length)
+    lags = np.arange(problem.first_lag, length, dtype=np.float64)
+    target = np.concatenate([problem.kernel.values(length)[problem.first_lag :], _block_target(problem.norm, problem.kernel, starts, ends)])
+    return Sample(family, problem.norm, lags, starts, ends, target, length, problem.budget, max(low, floor), high)
 
 
 def thin(full: Sample) -> Sample:
@@ -194,12 +220,12 @@ def _compressed(norm: Norm, lags: np.ndarray, values: np.ndarray, edges: np.ndar
     return weights * values[(at - lags[0]).astype(int)]
 
 
-def _tail_edges(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def _tail_edges(problem: Problem, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Blocks beyond the window: lengthening ratios, the last one without end in l1."""
     if not problem.tail_counts:
         return np.zeros(0), np.zeros(0)
     ratios = np.exp(np.cumsum(0.08 * 1.15 ** np.arange(30)))
-    edges = np.floor(problem.length * np.concatenate([[1.0], ratios]))
+    edges = np.floor(length * np.concatenate([[1.0], ratios]))
     last = np.inf if problem.norm is Norm.L1 else edges[-1] * 4
     return edges, np.append(edges[1:], last)
 

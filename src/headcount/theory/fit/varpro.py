@@ -32,7 +32,8 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         rest = _without(Q, atoms)
         sizes = np.linalg.norm(rest, axis=0)
         gains = np.where(sizes > 1e-10 * np.linalg.norm(atoms, axis=0), np.abs(residual @ rest) / np.maximum(sizes, 1e-300), 0.0)
-        tries = [descend(data, start) for start in [*(np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)), *spread(data, rates)]]
+        added = [np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)]
+        tries = [descend(data, start) for start in added + spread(data, rates)]
         if not tries:
             return
         rates = min(tries, key=lambda pair: pair[1])[0]
