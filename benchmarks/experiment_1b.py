@@ -1,7 +1,8 @@
 """Experiment 1b's model (N=1000, H=32, D=64, m=256, batch 100): ours against PyTorch, forward and backward.
 
 The natural PyTorch code computes the full N x N attention of every head at every position and reads the last one (its
-N x N weights are shared by the batch, which is kinder to it than the usual [B, H, N, N]). Ours gathers tokens with lag weights first. Outputs and gradients are compared before anything is timed.
+N x N weights are shared by the batch, which is kinder to it than the usual [B, H, N, N]). Ours gathers tokens with lag
+weights first. Outputs and gradients are compared before anything is timed.
 """
 
 import equinox as eqx

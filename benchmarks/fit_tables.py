@@ -15,7 +15,7 @@ from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
 from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.fit import fewest_heads, fit_heads
-from headcount.theory.problem import Problem
+from headcount.theory.problem import Norm, Problem
 
 HEADS_OF_LAGS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 LAGS = """
@@ -108,7 +108,7 @@ def smooth_rows() -> list[Row]:
         problem = Problem(Power(exponent), family("lin"), window=1001)
         rows += [Row(f"s^-{exponent} lin", t, problem, h, relative=True) for h, t in enumerate(figures.split(), 1)]
     for (exponent, heads), theirs in LEAST_SQUARES.items():
-        problem = Problem(Power(exponent), family("lin"), norm="l2", window=1001)
+        problem = Problem(Power(exponent), family("lin"), norm=Norm.L2, window=1001)
         rows.append(Row(f"s^-{exponent} lin l2", theirs, problem, heads, relative=True))
     return rows
 

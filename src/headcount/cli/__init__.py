@@ -4,6 +4,7 @@ Exit 0 when the command did its work, 2 with one line `error: …` for bad input
 enforce fails, 130 on ^C.
 """
 
+import itertools
 import os
 import sys
 
@@ -45,8 +46,15 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # only usage errors are expected here; a bug shows its traceback
             raise
-        _fail(f"{error.format_message()}; see headcount --help", 2)
+        _fail(f"{error.format_message().rstrip('.')}{_given(error)}; see headcount --help", 2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _given(error: Exception) -> str:
+    """' (got …)' for a refused option: the parser's own message leaves out what was written."""
+    options = getattr(getattr(error, "param", None), "opts", [])
+    written = [word for before, word in itertools.pairwise(sys.argv) if before in options]
+    return f" (got {written[0]!r})" if written else ""
 
 
 def _fail(message: str, code: int) -> None:

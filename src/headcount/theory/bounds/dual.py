@@ -76,7 +76,7 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     grid = _rate_grid(problem.family, lags, lowest)
     scene = _Scene(problem.family, problem.norm, lags, rho / scale, problem.budget / scale, grid, problem.family.columns(grid, lags))
     rates = grid[np.linspace(0, len(grid) - 1, START).astype(int)]
-    best, best_value = np.zeros_like(lags), 0.0
+    best, best_value, stalled = np.zeros_like(lags), 0.0, 0
     for _ in range(ROUNDS):
         phi = scene.family.columns(rates, lags)
         y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm, TOLERANCE)
@@ -84,11 +84,13 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
         peaks, heights = scene.peaks(y)
         mixed = scene.blend(best, y)
         more, levels = scene.peaks(mixed)
+        enough, before = max(GAP * min(ceiling, 1 - ceiling), 1e-10), best_value
         for vector, height in ((y, heights.max()), (mixed, levels.max())):
             value = scene.value(vector, float(height))
             if value > best_value:
                 best, best_value = vector, value
-        if ceiling < USELESS or ceiling - best_value < max(GAP * min(ceiling, 1 - ceiling), 1e-10):
+        stalled = stalled + 1 if best_value > 0 and best_value - before < enough else 0  # rounding has the last word from C = 1e7 on
+        if ceiling < USELESS or ceiling - best_value < enough or stalled == 2:
             break
         keep = rates[np.abs(phi.T @ y) > KEEP * t]
         rates = np.unique(np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]]))

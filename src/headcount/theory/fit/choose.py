@@ -31,6 +31,7 @@ SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels 
 ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
 CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last are finished too
 CLOSE_THIN = 1.2  # the same for points that are optimal on the thin sample
+REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
 
@@ -97,7 +98,8 @@ def improving(problem: Problem, heads: int, lowest_rate: float | None, progress:
             return
     if math.isinf(problem.budget) and problem.kernel.support == heads_to_interpolate(problem, heads):
         return  # one lag, enough heads: the infimum is 0 and the closed form is as near to it as its digits say
-    for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
+    reduce_from = heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM  # for one lag, nodes spread anew are as good
+    for method, point in search(full, heads, quadrature_rates(problem, heads), reduce_from, progress):
         head_sum = to_heads(full, point)
         error = score(problem, full, head_sum)
         if error < least and within_budget(head_sum, problem.budget):
@@ -113,7 +115,7 @@ def heads_to_interpolate(problem: Problem, heads: int) -> int:
     return problem.kernel.T + 1 if heads >= needed else -1
 
 
-def search(full: Sample, heads: int, spread: np.ndarray, progress: Progress) -> Iterator[tuple[str, Point]]:
+def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progress: Progress) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
     data, whole = thin(full), size(full.norm, full.target)
     best = nothing(full)
@@ -128,7 +130,7 @@ def search(full: Sample, heads: int, spread: np.ndarray, progress: Progress) -> 
         full = dataclasses.replace(full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300)
         data = dataclasses.replace(data, budget=full.budget)
     trail = []
-    for h, point in enumerate(levels(data, heads), 1):
+    for h, point in enumerate(levels(data, heads, reduce_from), 1):
         progress(f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm")
         trail.append(("one head at a time, sequential programs", point))
         yield trail[-1][0], at(full, point.rates)

@@ -42,6 +42,9 @@ def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = 
     data = sample(problem)
     if lags_only:
         data = dataclasses.replace(data, starts=np.zeros(0), ends=np.zeros(0), target=data.target[: len(data.lags)])
+    least = problem.family.lowest_rate
+    endless = len(data.starts) > 0 and rates[0] <= least
+    require(not endless, f"rate {rates[0]:g}", f"above {least:g}: lags beyond the window count", "drop slow heads or pass lags_only=True")
     steps = np.diff(rates)
     even = len(rates) > 1 and bool(np.allclose(steps, steps[0], rtol=1e-9, atol=0.0))
     if even and math.isinf(problem.budget) and problem.norm is Norm.L1:

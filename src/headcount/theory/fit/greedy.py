@@ -65,10 +65,8 @@ def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point
 
 
 def with_one_less(data: Sample, rates: np.ndarray, pairs: int = 4) -> Point:
-    """The best point with one head removed, or with two joined, among the closest pairs."""
+    """The best point with any one head removed, or with two of the closest joined."""
     u = np.sort(data.coordinate(rates))
-    fewer = []
-    for i in np.argsort(np.diff(u))[:pairs]:
-        fewer += [np.delete(u, i), np.delete(u, i + 1), np.concatenate([u[:i], [(u[i] + u[i + 1]) / 2], u[i + 2 :]])]
-    unique = {tuple(f): f for f in fewer or [u[:0]]}
-    return min((at(data, data.rates_at(f), 1e-7) for f in unique.values()), key=lambda p: p.error)
+    fewer = [np.delete(u, i) for i in range(len(u))]
+    fewer += [np.concatenate([u[:i], [(u[i] + u[i + 1]) / 2], u[i + 2 :]]) for i in np.argsort(np.diff(u))[:pairs]]
+    return min((at(data, data.rates_at(f), 1e-6) for f in fewer), key=lambda p: p.error)

@@ -29,14 +29,15 @@ def nothing(data: Sample) -> Point:
     return at(data, np.zeros(0))
 
 
-def levels(data: Sample, heads: int) -> Iterator[Point]:
-    """The best points found with 1, 2, …, heads heads."""
+def levels(data: Sample, heads: int, reduce_from: int) -> Iterator[Point]:
+    """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from` heads on, or on a stall."""
     best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
         before = best.error
         for start in _distinct(sorted(_starts(data, best, h), key=lambda p: p.error))[:REFINED]:
             best = min(best, refine(data, start, gain=1e-5), key=lambda p: p.error)
-        if before * (1 - STALLED) < best.error < whole * (1 - 1e-9) and data.norm is Norm.L1:
+        stalled = before * (1 - STALLED) < best.error < whole * (1 - 1e-9)
+        if data.norm is Norm.L1 and (stalled or h >= reduce_from):
             reduced = reduced or _Reduced(data, h, heads)
             if best.error <= reduced.floor * (1 + 1e-6):
                 yield from itertools.repeat(best, heads + 1 - h)
@@ -53,8 +54,9 @@ class _Reduced:
         now = refine(data, at(data, dictionary_rates(data, data.budget)), steps=6)
         self.floor = now.error
         while len(now.rates) > least:
-            now = refine(data, with_one_less(data, now.rates), steps=3, gain=1e-4)
-            if len(now.rates) <= most:
+            wanted = len(now.rates) <= most + 1
+            now = refine(data, with_one_less(data, now.rates), steps=10 if wanted else 3, gain=1e-4)
+            if wanted:
                 self.points[len(now.rates)] = now
 
     def point(self, heads: int) -> Point:

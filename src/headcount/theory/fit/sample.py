@@ -184,7 +184,7 @@ def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
     starts, ends = _tail_edges(problem, length)
     lags = np.arange(problem.first_lag, length, dtype=np.float64)
     target = np.concatenate([problem.kernel.values(length)[problem.first_lag :], _block_target(problem.norm, problem.kernel, starts, ends)])
-    return Sample(family, problem.norm, lags, starts, ends, target, length, problem.budget, max(low, floor), high)
+    return Sample(family, Norm(problem.norm), lags, starts, ends, target, length, problem.budget, max(low, floor), high)
 
 
 def thin(full: Sample) -> Sample:

@@ -1,0 +1,148 @@
+"""`fit_heads` and `fewest_heads`: known optima, the budget, more never hurts, refusals, ^C."""
+
+import math
+
+import pytest
+from flint import fmpq
+
+from headcount.core.errors import InputError
+from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
+from headcount.theory import fit as public
+from headcount.theory.errors import measure
+from headcount.theory.families import family
+from headcount.theory.fit import Fit, fewest_heads, fit_heads
+from headcount.theory.fit.choose import score
+from headcount.theory.fit.sample import sample
+from headcount.theory.problem import Norm, Problem
+
+from ..reference import norm, residuals
+
+POWER = Problem(Power(0.5), family("lin"), window=1001)
+
+
+def error(problem, heads, **options):
+    return measure(problem, fit_heads(problem, heads, **options).head_sum)[problem.norm]
+
+
+def test_public_names():
+    assert sorted(public.__all__) == ["Fit", "best_coefficients", "fewest_heads", "fit_heads"]
+
+
+# Published figures (relative l1 over lags 1..1000; lags: absolute, tail included), as printed.
+@pytest.mark.parametrize(("heads", "published"), [(1, 2.15e-1), (2, 7.55e-2), (4, 8.95e-3), (8, 5.05e-5)])
+def test_square_root_decay(heads, published):
+    found = fit_heads(POWER, heads).head_sum
+    assert measure(POWER, found).relative.l1 <= published
+    assert found.heads <= heads
+
+
+@pytest.mark.parametrize(
+    ("name", "lag", "budget", "heads", "published"),
+    [
+        ("lin", 1, 10.0, 2, 0.2505),
+        ("lin", 1, 10.0, 3, 0.22995),
+        ("lin", 2, 1e3, 3, 0.1415),
+        ("lin", 3, 1e5, 4, 0.1435),
+        ("log", 2, 1e3, 2, 0.02875),
+    ],
+)
+def test_lags_within_a_budget(name, lag, budget, heads, published):
+    problem = Problem(Lag(lag), family(name), budget=budget)
+    found = fit_heads(problem, heads).head_sum
+    assert measure(problem, found).l1 <= published
+    assert sum((abs(a) for a in found.coefficients), fmpq(0)) <= fmpq(int(budget))
+
+
+CASES = [
+    Problem(Lag(2), family("lin"), budget=50.0, window=80),
+    Problem(Oscillating(0.1, 0.5), family("lin"), budget=20.0, window=80),
+    Problem(Power(0.5), family("lin"), Norm.SUP, 80),
+    Problem(ArrayKernel((1.0, -0.5, 0.2)), family("log1p"), Norm.L2, 80, 30.0),
+    Problem(Exponential(0.3), family("log"), budget=5.0, window=80),
+]
+
+
+@pytest.mark.parametrize("problem", CASES, ids=lambda p: f"{p.kernel.kind}-{p.family.name}-{p.norm}")
+def test_budget_heads_and_error(problem):
+    """Within the budget exactly, no more heads than asked for, and each head more is no worse; the last error by mpmath."""
+    fits = [fit_heads(problem, h).head_sum for h in (1, 2, 3)]
+    errors = [measure(problem, f)[problem.norm] for f in fits]
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in zip(errors, errors[1:], strict=False))
+    for h, found in enumerate(fits, 1):
+        assert found.heads <= h
+        assert math.isinf(problem.budget) or sum((abs(a) for a in found.coefficients), fmpq(0)) <= fmpq(int(problem.budget))
+    if not problem.tail_counts:
+        rates, a = fits[-1].rates, fits[-1].coefficients
+        expected = norm(residuals(problem.kernel, problem.family.name, rates, a, problem.first_lag, 80), str(problem.norm))
+        assert errors[-1] == pytest.approx(float(expected), rel=1e-8)
+
+
+def test_more_budget_is_never_worse():
+    errors = [error(Problem(Lag(2), family("lin"), budget=budget, window=80), 3) for budget in (1.0, 10.0, 100.0, 1e4, math.inf)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] > 0.99
+    assert errors[-1] < 1e-3
+
+
+def test_lowest_rate_is_obeyed():
+    problem = Problem(Power(0.5), family("log"), window=200)
+    assert error(problem, 1) < 1e-12  # s^-0.5 itself
+    found = fit_heads(problem, 2, lowest_rate=1.0).head_sum
+    assert min(found.rates) >= 1.0
+    assert measure(problem, found).relative.l1 > 0.05
+
+
+@pytest.mark.parametrize("window", [None, 1000])
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_a_fast_kernel_by_slow_heads_is_fitted_without_warnings(name, window):
+    """Rates pass through b = 1, where the sum over a block is a logarithm (warnings are errors here)."""
+    assert error(Problem(Exponential(5.0), family(name), window=window), 2) < 1e-4
+
+
+def test_fewest_heads():
+    found = fewest_heads(POWER, 1e-2)
+    assert found.head_sum.heads == 4
+    assert measure(POWER, found.head_sum).relative.l1 <= 1e-2
+
+
+def test_fewest_heads_says_when_there_are_too_few():
+    found = fewest_heads(POWER, 1e-9, max_heads=2)
+    assert found.head_sum.heads == 2
+    assert "not reached with 2 heads" in found.notes[-1]
+
+
+@pytest.mark.parametrize("heads", [0, -1, 2.5])
+def test_bad_heads_are_refused(heads):
+    with pytest.raises(InputError, match="heads"):
+        fit_heads(POWER, heads)
+
+
+@pytest.mark.parametrize("tol", [0.0, -1.0, math.nan])
+def test_bad_tolerances_are_refused(tol):
+    with pytest.raises(InputError, match="tolerance"):
+        fewest_heads(POWER, tol)
+    with pytest.raises(InputError, match="at least 1"):
+        fewest_heads(POWER, 0.1, max_heads=0)
+
+
+def test_interrupting_keeps_the_best_so_far():
+    said = []
+
+    def interrupt(message):
+        said.append(message)
+        if message.startswith("3 of 5"):
+            raise KeyboardInterrupt
+
+    problem = Problem(Lag(2), family("log"), budget=100.0, window=80)
+    found = fit_heads(problem, 5, progress=interrupt)
+    assert isinstance(found, Fit)
+    assert "interrupted" in found.notes[-1]
+    assert said[-1].startswith("3 of 5")
+    assert measure(problem, found.head_sum).l1 <= 1.0
+
+
+def test_scores_of_cancelling_coefficients_are_the_measured_errors():
+    problem = Problem(Lag(6), family("lin"))
+    found = fit_heads(problem, 8).head_sum
+    assert found.coefficient_sum > 1e10
+    assert score(problem, sample(problem), found) == measure(problem, found).l1

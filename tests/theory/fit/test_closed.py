@@ -1,0 +1,96 @@
+"""Closed forms: exact where they say so, within the budget, refused where zero is provably best."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from headcount.memory.kernels import Exponential, Lag, Power
+from headcount.theory.families import Lin, Log, Log1p, family
+from headcount.theory.fit.closed import closed_forms, lag_by_lin, lag_by_log, quadrature_rates, within_budget
+from headcount.theory.problem import HeadSum, Norm, Problem
+
+from ..reference import norm, residuals
+
+
+def l1(kernel, head_sum, length, first=0):
+    return float(norm(residuals(kernel, head_sum.family.name, head_sum.rates, head_sum.coefficients, first, length), "l1"))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"), [(Exponential(0.3), "lin"), (Power(1.5), "log"), (Lag(0), "lin"), (Lag(1), "log"), (Lag(0), "log1p")]
+)
+def test_its_own_curve_takes_one_head(kernel, name):
+    problem = Problem(kernel, family(name))
+    last = closed_forms(problem, 3, 0.0)[-1]
+    assert last.optimal
+    assert last.head_sum.heads == 1
+    assert l1(kernel, last.head_sum, 50, problem.first_lag) < 1e-15
+
+
+def test_a_rate_below_the_lowest_is_not_used():
+    problem = Problem(Power(0.5), family("log"), window=100)
+    assert closed_forms(problem, 1, 0.0)[-1].method == "one exact head"
+    assert closed_forms(problem, 1, 1.0)[-1].method == "no head"
+
+
+def test_a_budget_below_one_shrinks_the_exact_head():
+    last = closed_forms(Problem(Exponential(0.3), Lin(), budget=0.25), 1, 0.0)[-1]
+    assert not last.optimal
+    assert last.head_sum.coefficient_sum == 0.25
+
+
+@pytest.mark.parametrize(("lag", "heads", "eta"), [(1, 2, 0.2), (3, 4, 0.05), (3, 6, 0.3), (12, 13, 0.01)])
+def test_lin_heads_interpolate_a_lag(lag, heads, eta):
+    found = lag_by_lin(Lin(), lag, heads, eta)
+    assert max(abs(r) for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 0, heads)) < 1e-25
+    if heads == lag + 1:  # the smallest sum|a| of any nodes in [0, eta]
+        assert found.coefficient_sum == pytest.approx(2 ** (2 * lag - 1) / eta**lag, rel=1e-9)
+
+
+def test_lag_one_with_two_heads_and_budget_ten_is_the_known_optimum():
+    forms = closed_forms(Problem(Lag(1), Lin(), budget=10.0), 2, 0.0)
+    best = min(l1(Lag(1), f.head_sum, 400) for f in forms)
+    assert best == pytest.approx(0.25, rel=1e-6)  # 5 (0.2^s - 0^s)
+
+
+@pytest.mark.parametrize(("seen", "heads", "e"), [(2, 2, 2), (3, 5, 3), (6, 8, 4)])
+def test_log_heads_interpolate_a_lag_exactly(seen, heads, e):
+    found = lag_by_log(Log(), seen, heads, e)
+    for t in range(1, heads + 1):
+        assert sum(a / t ** int(b) for a, b in zip(found.coefficients, found.rates, strict=True)) == (t == seen)
+    shifted = lag_by_log(Log1p(), seen, heads, e)
+    assert max(abs(r) for r in residuals(Lag(seen - 1), "log1p", shifted.rates, shifted.coefficients, 0, heads)) < 1e-40
+
+
+def test_theorem_a_makes_zero_optimal():
+    assert [c.method for c in closed_forms(Problem(Lag(4), Lin()), 4, 0.0)] == ["no head"]
+    assert closed_forms(Problem(Lag(4), Lin()), 4, 0.0)[0].optimal
+    assert not closed_forms(Problem(Lag(4), Lin()), 5, 0.0)[0].optimal
+    assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[0].optimal  # the theorem is about l1
+
+
+def test_every_form_is_within_its_budget():
+    for name in ("lin", "log", "log1p"):
+        for budget in (3.0, 1e3, 1e6):
+            for form in closed_forms(Problem(Lag(2), family(name), budget=budget), 6, 0.0):
+                assert within_budget(form.head_sum, budget)
+
+
+def test_within_budget_decides_exactly():
+    third = HeadSum.of(Lin(), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, 0.1]))
+    assert not within_budget(third, 0.3)  # three times the double 0.1 is above the double 0.3
+    assert within_budget(third, math.nextafter(0.3, 1))
+    assert within_budget(third, math.inf)
+
+
+def test_quadrature_rates_integrate_the_power_law():
+    """t^-p = 1/Gamma(p) int exp(-t e^u + p u) du by the trapezoid rule at these rates."""
+    rates = quadrature_rates(Problem(Power(0.5), Lin(), window=100), 60)
+    step = math.log(rates[1] / rates[0])
+    wide = np.exp(np.arange(math.log(rates[0]) - 20, math.log(rates[-1]) + 4, step))  # the rule's own nodes, ends added
+    for t in (1.0, 10.0, 90.0):
+        assert step * (np.exp(-t * wide) * wide**0.5).sum() / float(mpmath.gamma(0.5)) == pytest.approx(t**-0.5, rel=1e-4)
+    assert len(quadrature_rates(Problem(Power(0.5), Log(), window=100), 8)) == 0
+    assert len(quadrature_rates(Problem(Exponential(0.5), Lin()), 8)) == 0
