@@ -116,8 +116,13 @@ def convolution(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array
     if bias.decreasing:
         return by_fft(u)
 
+    def by_rows(u: jax.Array) -> jax.Array:
+        return rows_of_weights(bias, normaliser, u, rows)
+
     spread = jnp.where(top == -jnp.inf, -jnp.inf, common[:, None] - shift)
-    return jax.lax.cond(jnp.max(spread) <= _widest(logits.dtype), by_fft, lambda u: rows_of_weights(bias, normaliser, u, rows), u)
+    return jax.lax.cond(
+        jnp.max(spread) <= _widest(logits.dtype), by_fft, jax.checkpoint(by_rows), u
+    )  # or the N x N weights would be kept for both
 
 
 def _convolved(kernel: jax.Array, u: jax.Array) -> jax.Array:

@@ -1,5 +1,6 @@
 """`fit_heads` and `fewest_heads`: known optima, the budget, more never hurts, refusals, ^C."""
 
+import itertools
 import math
 
 import pytest
@@ -67,7 +68,7 @@ def test_budget_heads_and_error(problem):
     """Within the budget exactly, no more heads than asked for, and each head more is no worse; the last error by mpmath."""
     fits = [fit_heads(problem, h).head_sum for h in (1, 2, 3)]
     errors = [measure(problem, f)[problem.norm] for f in fits]
-    assert all(later <= earlier * (1 + 1e-9) for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in itertools.pairwise(errors))
     for h, found in enumerate(fits, 1):
         assert found.heads <= h
         assert math.isinf(problem.budget) or sum((abs(a) for a in found.coefficients), fmpq(0)) <= fmpq(int(problem.budget))

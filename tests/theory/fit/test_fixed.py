@@ -1,5 +1,6 @@
 """Best coefficients for the paper's exponents: the published optima, whose coefficients no double holds."""
 
+import itertools
 import math
 
 import mpmath
@@ -50,7 +51,7 @@ def tail_error(found, start=1024.5, slowest=0.01, digits=80):
         ]
         logs = [mpmath.log(start) + 30 / slowest * (mpmath.mpf(i) / 1200) ** 3 for i in range(1201)]
         beyond = [mpmath.fsum(a / c * mpmath.exp(-c * u) for a, c in pairs) for u in logs] + [mpmath.mpf(0)]
-        return float(mpmath.fsum(abs(x - y) for x, y in zip(beyond, beyond[1:], strict=False)))
+        return float(mpmath.fsum(abs(x - y) for x, y in itertools.pairwise(beyond)))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Variable projection against brute force, scipy's least squares, and exact recovery."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_each_head_helps():
     data = thin(full())
     errors = [projected_error(data, rates) for rates in chain(data, 6)]
     assert len(errors) == 6
-    assert all(later < 0.6 * earlier for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(later < 0.6 * earlier for earlier, later in itertools.pairwise(errors))
 
 
 def test_rates_of_an_exact_sum_are_found():

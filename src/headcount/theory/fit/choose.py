@@ -29,8 +29,8 @@ from headcount.theory.problem import HeadSum, Problem
 Progress = Callable[[str], None]
 SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted (always if no heads cancel)
 ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
-CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last are finished too
-CLOSE_THIN = 1.2  # the same for points that are optimal on the thin sample
+CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last can matter
+CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
@@ -123,8 +123,7 @@ def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progr
         if point.error < best.error:
             best = point
             yield method, point
-    one_sign = len(best.rates) > 1 and abs(best.coefficients.sum()) == np.abs(best.coefficients).sum()
-    if one_sign or best.error <= SMOOTH_ENOUGH * whole:
+    if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= SMOOTH_ENOUGH * whole:
         return
     if math.isinf(full.budget):
         full = dataclasses.replace(full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300)
@@ -133,8 +132,8 @@ def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progr
     for h, point in enumerate(levels(data, heads, reduce_from), 1):
         progress(f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm")
         trail.append(("one head at a time, sequential programs", point))
-        yield trail[-1][0], at(full, point.rates)
-    yield from _finished(full, trail, CLOSE_THIN)
+        yield trail[-1][0], dataclasses.replace(point, error=full.error(point.rates, point.coefficients))
+    yield from _finished(full, trail)
 
 
 def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress: Progress) -> Iterator[tuple[str, Point]]:
@@ -152,13 +151,18 @@ def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress
         starts.append(("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads))))
     starts = trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
     last = min(((m, refine(data, p, steps=25)) for m, p in starts), key=lambda s: s[1].error)
-    if heads <= MULTISTART:
+    if heads <= MULTISTART and of_one_sign(last[1]):
         last = min([last, *((last[0], refine(data, at(data, rates))) for rates in shaken(data, last[1].rates))], key=lambda s: s[1].error)
-    trail = [*trail[:-1], last]
-    for method, point in _finished(full, trail, CLOSE):
+    near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
+    for method, point in _finished(full, [*near, last]):
         yield f"{method}, then sequential programs", point
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
+
+
+def of_one_sign(point: Point) -> bool:
+    """No heads cancel: the kernel is drawn as a mixture of decays, whose valley is easy to follow."""
+    return bool(np.all(point.coefficients >= 0) or np.all(point.coefficients <= 0))
 
 
 def shaken(data: Sample, rates: np.ndarray) -> list[np.ndarray]:
@@ -168,10 +172,13 @@ def shaken(data: Sample, rates: np.ndarray) -> list[np.ndarray]:
     return [data.bounded(rates * factor**weights) for factor in (0.55, 0.7, 0.85, 1.2, 1.5, 2.0)]
 
 
-def _finished(full: Sample, trail: list[tuple[str, Point]], close: float) -> Iterator[tuple[str, Point]]:
-    """The last level, and those that are so close that they might turn out better, refined on the full sample."""
+def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:
+    """The best point of the thin sample, and those that might turn out better on the full one, refined there."""
+    least = min(point.error for _, point in trail)
+    seen: list[Point] = []
     for method, point in trail[::-1]:
-        if point.error <= close * trail[-1][1].error:
+        if point.error <= CLOSE_THIN * least and not any(point is other for other in seen):
+            seen.append(point)
             yield method, refine(full, at(full, point.rates), steps=8)
 
 

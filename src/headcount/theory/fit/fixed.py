@@ -9,6 +9,8 @@ builds the same space's orthonormal basis without ever forming it. The l1 progra
 meets the target on H of the rows, those whose multipliers lie strictly inside [-1, 1]; solving these H equations in
 ball arithmetic for the very rates that were passed gives coefficients that may have 300 digits, kept as rationals.
 
+With a budget the optimum has few heads; they are found by exchange, and coefficients are doubles.
+
 Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power of g).
 """
 
@@ -32,6 +34,8 @@ from headcount.theory.problem import HeadSum, Norm, Problem
 
 REF = Ref("brubeck-2021", "Section 2")
 TAIL_POINTS = 600
+EXCHANGES = 30
+FIRST_USED = 20
 
 
 def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = False) -> Fit:
@@ -50,7 +54,36 @@ def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = 
     if even and math.isinf(problem.budget) and problem.norm is Norm.L1:
         return Fit(HeadSum(problem.family, tuple(rates.tolist()), _arnoldi(data, rates)), "Arnoldi basis, linear program")
     a, _ = solved(data, rates)
+    if math.isfinite(problem.budget) and problem.norm is Norm.L1:
+        a = _exchanged(data, rates, a)
     return Fit(HeadSum.of(problem.family, rates, a), "linear program")
+
+
+def _exchanged(data: Sample, rates: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The budgeted optimum by column generation from `a`, whose program may have been too ill-conditioned to close.
+
+    An optimum uses few of many close rates, and for those alone the program closes. Its multipliers y price the others:
+    none can gain where |sum_s y_s phi(s; b)| is nowhere above its largest value on the rates in use.
+    """
+    A, best, least = data.columns(rates), a, data.error(rates, a)
+    used = np.flatnonzero(np.abs(a) > 1e-5 * data.budget / len(a))
+    if len(used) == 0:  # at zero y is not unique and prices nothing: begin with rates at Chebyshev points instead
+        x = (1 - np.cos(np.pi * np.linspace(0, 1, FIRST_USED))) / 2
+        used = np.unique(np.round(x * (len(rates) - 1)).astype(int))
+    for _ in range(EXCHANGES):
+        now = np.zeros(len(rates))
+        now[used], y = solved(data, rates[used])
+        error = data.error(rates, now)
+        if error < least:
+            best, least = now, error
+        prices = np.abs(y @ A)
+        inside = prices[used].max(initial=0.0)
+        ahead, behind = np.append(prices[1:], 0.0), np.append(0.0, prices[:-1])
+        peaks = np.flatnonzero((prices >= ahead) & (prices >= behind) & (data.budget * (prices - inside) > 1e-9 * least))
+        if len(np.setdiff1d(peaks, used)) == 0:
+            break
+        used = np.union1d(used[np.abs(now[used]) > 1e-9 * data.budget], peaks)
+    return best
 
 
 def _arnoldi(data: Sample, rates: np.ndarray) -> tuple[fmpq, ...]:

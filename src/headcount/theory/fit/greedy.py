@@ -64,6 +64,17 @@ def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point
     return sorted(points, key=lambda p: p.error)[:count]
 
 
+def with_fewer(data: Sample, rates: np.ndarray, count: int) -> Point:
+    """`count` heads removed at once: those that are missed least one by one, no two of them neighbours."""
+    u = np.sort(data.coordinate(rates))
+    errors = [at(data, data.rates_at(np.delete(u, i)), 1e-5).error for i in range(len(u))]
+    gone: list[int] = []
+    for i in np.argsort(errors):
+        if len(gone) < count and all(abs(i - j) > 1 for j in gone):
+            gone.append(int(i))
+    return at(data, data.rates_at(np.delete(u, gone)))
+
+
 def with_one_less(data: Sample, rates: np.ndarray, pairs: int = 4) -> Point:
     """The best point with any one head removed, or with two of the closest joined."""
     u = np.sort(data.coordinate(rates))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headcount.theory.fit.greedy import dictionary_rates, with_one_less, with_one_more
+from headcount.theory.fit.greedy import dictionary_rates, with_fewer, with_one_less, with_one_more
 from headcount.theory.fit.lp import norm_of_target
 from headcount.theory.fit.sample import Sample
 from headcount.theory.fit.slp import Point, at, refine
@@ -29,7 +29,7 @@ def nothing(data: Sample) -> Point:
     return at(data, np.zeros(0))
 
 
-def levels(data: Sample, heads: int, reduce_from: int) -> Iterator[Point]:
+def levels(data: Sample, heads: int, reduce_from: int = 3) -> Iterator[Point]:
     """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from` heads on, or on a stall."""
     best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
@@ -54,9 +54,12 @@ class _Reduced:
         now = refine(data, at(data, dictionary_rates(data, data.budget)), steps=6)
         self.floor = now.error
         while len(now.rates) > least:
-            wanted = len(now.rates) <= most + 1
-            now = refine(data, with_one_less(data, now.rates), steps=10 if wanted else 3, gain=1e-4)
-            if wanted:
+            spare = len(now.rates) - most
+            if spare > 4:  # far above what is asked for, several at once
+                now = refine(data, with_fewer(data, now.rates, min(4, spare - 3)), steps=3, gain=1e-4)
+            else:
+                now = refine(data, with_one_less(data, now.rates), steps=10, gain=1e-4)
+            if len(now.rates) <= most:
                 self.points[len(now.rates)] = now
 
     def point(self, heads: int) -> Point:

@@ -59,18 +59,24 @@ class Sample:
         """Rows of each head's curve.  [S, H]"""
         return np.concatenate([self.family.columns(rates, self.lags), self._blocks(rates)])
 
-    def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d/du and d2/du2 of the columns, [S, H] each: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
+    def slopes(self, rates: np.ndarray) -> np.ndarray:
+        """d/du of the columns, [S, H]: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
         m, kb = self._distances[:, None], self.unit * rates[None, :]
-        rest = -np.expm1(-kb)  # 1 - x
         with np.errstate(over="ignore"):
-            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb))  # m x^(m-1)
-            second = m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0))
-        first, second = -first * rest, rest * (second * rest - first)
+            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)  # -m x^(m-1) (1 - x)
+        return np.concatenate([first, self._block_slopes(rates)]) if len(self.starts) else first
+
+    def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a difference of the first."""
+        m, kb = self._distances[:, None], self.unit * rates[None, :]
+        rest, slopes = -np.expm1(-kb), self.slopes(rates)  # 1 - x
+        with np.errstate(over="ignore"):
+            bends = m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0)) * rest**2 + slopes[: len(m)]
         if len(self.starts) == 0:
-            return first, second
-        slope, bend = self._block_derivatives(rates)
-        return np.concatenate([first, slope]), np.concatenate([second, bend])
+            return slopes, bends
+        eps = 1e-5
+        lower = self._block_slopes(self.rates_at(self.coordinate(rates) - eps))
+        return slopes, np.concatenate([bends, (slopes[len(m) :] - lower) / eps])
 
     def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
         """The error in float64, for comparing candidates."""
@@ -105,16 +111,9 @@ class Sample:
         lags, weights = represented(self.norm, self.starts, self.ends)
         return weights[:, None] * np.exp(-self.unit * rates[None, :] * self.distances(lags)[:, None])
 
-    def _block_derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By complex steps in b (exact), then du/db: f_u = f_b b_u, and u's own curvature by a difference of f_u."""
-
-        def slope(b):
-            return self._blocks(b + 1e-20j).imag / 1e-20 * (np.expm1(self.unit * b) / self.unit)
-
-        u, eps = self.coordinate(rates), 1e-5
-        lower = self.rates_at(u - eps)
-        here = slope(rates)
-        return here, (here - slope(lower)) / eps
+    def _block_slopes(self, rates: np.ndarray) -> np.ndarray:
+        """d/du of the blocks by a complex step in b (exact), times db/du.  [K, H]"""
+        return self._blocks(rates + 1e-20j).imag / 1e-20 * (np.expm1(self.unit * rates) / self.unit)
 
 
 def size(norm: Norm, residual: np.ndarray) -> float:

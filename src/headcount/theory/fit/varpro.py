@@ -72,7 +72,7 @@ def _projected(data: Sample, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     diagonal = np.abs(np.diag(R))
     R = R + np.diag(np.where(diagonal < 1e-14 * diagonal.max(), 1e-14 * diagonal.max(), 0.0))
     a = np.linalg.solve(R, Q.T @ data.target)
-    return _without(Q, data.target), -_without(Q, data.derivatives(rates)[0] * a)
+    return _without(Q, data.target), -_without(Q, data.slopes(rates) * a)
 
 
 def spread(data: Sample, rates: np.ndarray, stretches: tuple[float, ...] = (1.0, 1.06)) -> list[np.ndarray]:
