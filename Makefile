@@ -22,6 +22,7 @@ reproduce: setup
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check --quiet src tests benchmarks
 	$(BIN)/mypy
 
 test: lint

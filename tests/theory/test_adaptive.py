@@ -78,7 +78,8 @@ def test_json_is_plain():
 
 
 @pytest.mark.parametrize(
-    ("T", "family", "heads", "word"), [(0, Log(), 3, "at least 1"), (2, Lin(), 0, "at least 1"), (2, Log1p(), 3, "lin or log")])
+    ("T", "family", "heads", "word"), [(0, Log(), 3, "at least 1"), (2, Lin(), 0, "at least 1"), (2, Log1p(), 3, "lin or log")]
+)
 def test_bad_requests_are_refused(T, family, heads, word):
     with pytest.raises(InputError, match=word):
         fit_adaptive(T, family, heads)

@@ -17,7 +17,8 @@ def test_chebyshev_bump_heads_for_error_one_tenth(lag, heads):
 
 
 @pytest.mark.parametrize(
-    ("family", "lag", "heads"), [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)])
+    ("family", "lag", "heads"), [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)]
+)
 def test_the_bump_keeps_its_bound(family, lag, heads):
     step, decay = best_bump(family, lag, heads)
     bump = chebyshev_bump(family, lag, heads, step, decay)

@@ -82,8 +82,10 @@ def test_tail_changes_sign_beyond_the_window():
     errors = measure(problem, heads)
     with mpmath.workdps(40):
         last = math.floor(crossing)
+
         def tail(n):
             return mpmath.zeta(mpmath.mpf(1.2), n) - mpmath.mpf(2.5) * mpmath.zeta(mpmath.mpf(1.3), n)
+
         expected = abs(1 - (1 - 2.5)) + abs(tail(2) - tail(last + 1)) + abs(tail(last + 1))
     assert errors.tail.exact
     assert errors.l1 == pytest.approx(float(expected), rel=1e-8)

@@ -22,7 +22,8 @@ SWEEP = settings(max_examples=12, derandomize=True, deadline=None, suppress_heal
 WINDOW = 64
 
 windowed = st.one_of(
-    st.builds(Exponential, st.floats(0.02, 3.0)), st.builds(Power, st.floats(0.3, 3.0)),
+    st.builds(Exponential, st.floats(0.02, 3.0)),
+    st.builds(Power, st.floats(0.3, 3.0)),
     st.builds(Oscillating, st.floats(0.05, 0.5), st.floats(0.1, 1.5)),
     st.builds(ArrayKernel, st.lists(st.floats(-2, 2).filter(lambda x: abs(x) > 1e-3), min_size=2, max_size=6).map(tuple)),
     st.builds(Lag, st.integers(1, 4)),

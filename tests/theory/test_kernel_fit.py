@@ -14,8 +14,24 @@ from headcount.theory.frozen import from_decimal
 from headcount.theory.kernel_fit import fit_kernel, gate
 from headcount.theory.problem import HeadSum, Problem
 
-KEYS = ("kernel", "bias", "heads", "norm", "window", "budget", "rates", "coefficients", "error", "error_float32", "error_bfloat16",
-        "coefficient_sum", "digits_lost", "lower_bound", "promised", "seconds")
+KEYS = (
+    "kernel",
+    "bias",
+    "heads",
+    "norm",
+    "window",
+    "budget",
+    "rates",
+    "coefficients",
+    "error",
+    "error_float32",
+    "error_bfloat16",
+    "coefficient_sum",
+    "digits_lost",
+    "lower_bound",
+    "promised",
+    "seconds",
+)
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +151,22 @@ def test_norms_and_windows():
 
 
 REFUSED = [
-    ({"kernel": "lag:3", "heads": 0}, "heads 0"), ({"kernel": "lag:3", "heads": -2}, "heads -2"), ({"kernel": "lag:3"}, "neither"),
-    ({"kernel": "lag:3", "heads": 2, "tol": 0.1}, "both"), ({"kernel": "lag:3", "tol": 0.0}, "tol 0"),
+    ({"kernel": "lag:3", "heads": 0}, "heads 0"),
+    ({"kernel": "lag:3", "heads": -2}, "heads -2"),
+    ({"kernel": "lag:3"}, "neither"),
+    ({"kernel": "lag:3", "heads": 2, "tol": 0.1}, "both"),
+    ({"kernel": "lag:3", "tol": 0.0}, "tol 0"),
     ({"kernel": "lag:3", "tol": 2.0}, "tol 2"),
-    ({"kernel": "lag:3", "heads": 2, "budget": -1.0}, "budget"), ({"kernel": "lag:3", "heads": 2, "budget": math.nan}, "budget nan"),
-    ({"kernel": "lag:9", "heads": 2, "window": 5}, "window 5"), ({"kernel": "lag:3", "heads": 2, "norm": "l3"}, "norm"),
-    ({"kernel": "lag:3", "heads": 2, "bias": "lim"}, "nearest: 'lin'"), ({"kernel": "lag:3", "heads": 2, "dtype": "float8"}, "dtype"),
-    ({"kernel": "lag:0", "heads": 2, "bias": "log"}, "cannot see"), ({"kernel": [0.0, 0.0], "heads": 2}, "0 at every lag"),
-    ({"kernel": [1.0, math.nan], "heads": 2}, "not finite"), ({"kernel": [], "heads": 2}, "empty"),
+    ({"kernel": "lag:3", "heads": 2, "budget": -1.0}, "budget"),
+    ({"kernel": "lag:3", "heads": 2, "budget": math.nan}, "budget nan"),
+    ({"kernel": "lag:9", "heads": 2, "window": 5}, "window 5"),
+    ({"kernel": "lag:3", "heads": 2, "norm": "l3"}, "norm"),
+    ({"kernel": "lag:3", "heads": 2, "bias": "lim"}, "nearest: 'lin'"),
+    ({"kernel": "lag:3", "heads": 2, "dtype": "float8"}, "dtype"),
+    ({"kernel": "lag:0", "heads": 2, "bias": "log"}, "cannot see"),
+    ({"kernel": [0.0, 0.0], "heads": 2}, "0 at every lag"),
+    ({"kernel": [1.0, math.nan], "heads": 2}, "not finite"),
+    ({"kernel": [], "heads": 2}, "empty"),
     ({"kernel": "lagg:3", "heads": 2}, "nearest"),
 ]
 

@@ -13,8 +13,19 @@ from headcount.theory.promised import _exponential_constant, _power_constant, he
 LAGS = (1, 5, 10, 20, 50, 100, 952)
 
 # theory notes, 2.2: certified independently
-SUP_DERIVATIVES = (0.367879441, 0.798429752, 7.74970494, 186.399921, 8315.89007, 5.96357779e5, 8.14747535e7, 1.45482562e10, 3.30090117e12,
-                   9.29172414e14, 3.18040363e17)
+SUP_DERIVATIVES = (
+    0.367879441,
+    0.798429752,
+    7.74970494,
+    186.399921,
+    8315.89007,
+    5.96357779e5,
+    8.14747535e7,
+    1.45482562e10,
+    3.30090117e12,
+    9.29172414e14,
+    3.18040363e17,
+)
 
 
 @pytest.mark.parametrize(("k", "expected"), list(enumerate(SUP_DERIVATIVES)))
@@ -88,11 +99,18 @@ def test_few_heads_are_vacuous():
     assert not bound("lag:5", "lin", 100_000).vacuous
 
 
-@pytest.mark.parametrize(("kernel", "bias", "word"), [
-    ("power:0.5", "lin", "not summable"), ("power:0.5", "log", "not summable"), ("lag:0", "log", "invisible"),
-    ("lag:0", "lin", "at least 1"),
-    ("power:3", "lin", "exponential decay"), ("power:1.5", "log", "2.03"), ("exp:0.01", "lin", "1/99"),
-])
+@pytest.mark.parametrize(
+    ("kernel", "bias", "word"),
+    [
+        ("power:0.5", "lin", "not summable"),
+        ("power:0.5", "log", "not summable"),
+        ("lag:0", "log", "invisible"),
+        ("lag:0", "lin", "at least 1"),
+        ("power:3", "lin", "exponential decay"),
+        ("power:1.5", "log", "2.03"),
+        ("exp:0.01", "lin", "1/99"),
+    ],
+)
 def test_reasons_when_it_does_not_apply(kernel, bias, word):
     result = bound(kernel, bias, 10**6, window=1024 if kernel == "power:0.5" else None)
     assert not result.applies
@@ -109,10 +127,21 @@ def test_every_refusal_is_listed():
     assert len(bound("lag:0", "log", 4, budget=10.0).reasons) == 2
 
 
-@pytest.mark.parametrize(("kernel", "bias"), [
-    ("exp:1", "lin"), ("osc:0.5,0.3", "lin"), ("power:3", "log"), ("exp:1", "log"), ("mexican-hat:4,2", "lin"), ("morlet:4,2", "log"),
-    ("window:6", "lin"), ("window:6", "log1p"), ("power:3", "log1p"), ("exp:1", "log1p"),
-])
+@pytest.mark.parametrize(
+    ("kernel", "bias"),
+    [
+        ("exp:1", "lin"),
+        ("osc:0.5,0.3", "lin"),
+        ("power:3", "log"),
+        ("exp:1", "log"),
+        ("mexican-hat:4,2", "lin"),
+        ("morlet:4,2", "log"),
+        ("window:6", "lin"),
+        ("window:6", "log1p"),
+        ("power:3", "log1p"),
+        ("exp:1", "log1p"),
+    ],
+)
 def test_it_applies_and_falls_with_heads(kernel, bias):
     few, many = bound(kernel, bias, 10**8), bound(kernel, bias, 10**11)
     assert few.applies
@@ -131,7 +160,8 @@ def test_exponential_constant_bounds_the_bumps(kernel, rate):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "shift"), [("power:4.5", 0), ("power:4.5", 1), ("exp:0.3", 0), ("exp:0.3", 1), ("window:9", 0), ("mexican-hat:6,2", 1)])
+    ("kernel", "shift"), [("power:4.5", 0), ("power:4.5", 1), ("exp:0.3", 0), ("exp:0.3", 1), ("window:9", 0), ("mexican-hat:6,2", 1)]
+)
 def test_power_constant_bounds_the_bumps(kernel, shift):
     built = kernels.build(kernel)
     values = np.abs(built.values(4000))[1 - shift :]

@@ -29,7 +29,8 @@ def test_one_head_reaches_any_lag(bias, lag):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "bias", "heads"), [("osc:0.1,0.4", "peak", 5), ("exp:0.2", "rope", 1), ("osc:0.1,0.4", "rope", 2), ("exp:0.2", "table", 1)])
+    ("kernel", "bias", "heads"), [("osc:0.1,0.4", "peak", 5), ("exp:0.2", "rope", 1), ("osc:0.1,0.4", "rope", 2), ("exp:0.2", "table", 1)]
+)
 def test_errors_agree_with_mpmath(kernel, bias, heads):
     asked = problem(kernel, 120)
     fit = fit_shaped(asked, bias, heads)

@@ -64,9 +64,18 @@ class AdaptiveFit:
             return tuple(exact_coefficient(arb(a) * _at_lag(self.family, b, self.T)) for a, b in pairs)
 
     def to_json(self) -> dict[str, object]:
-        return {"bias": self.family.name, "T": self.T, "heads": self.head_sum.heads, "rates": list(self.head_sum.rates),
-                "coefficients": [_number(c) for c in self.coefficients], "error": self.error, "worst_lag": self.worst,
-                "errors": list(self.errors), "method": self.method, "source": str(self.ref)}
+        return {
+            "bias": self.family.name,
+            "T": self.T,
+            "heads": self.head_sum.heads,
+            "rates": list(self.head_sum.rates),
+            "coefficients": [_number(c) for c in self.coefficients],
+            "error": self.error,
+            "worst_lag": self.worst,
+            "errors": list(self.errors),
+            "method": self.method,
+            "source": str(self.ref),
+        }
 
 
 def fit_adaptive(T: int, family: AbstractFamily, heads: int, budget: float = math.inf) -> AdaptiveFit:
@@ -118,6 +127,7 @@ def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 def _scale_error(T: int, head_sum: HeadSum, B: int) -> float:
     """sum_s |1{s=B} - sum_h c_h (s/B)^{-b_h}|: the fixed measure at lag B with a_h (B/T)^{b_h}, a ball at every precision."""
+
     def coefficients() -> list[arb]:
         ratio = arb(B) / T
         return [arb(a) * ratio ** arb(b) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)]
@@ -150,11 +160,15 @@ def _minimax(T: int, rates: np.ndarray, lags: np.ndarray, budget: float) -> tupl
     per_lag = scipy.sparse.kron(scipy.sparse.identity(T), np.ones((1, S)), format="csr")
     tall = scipy.sparse.csr_matrix(np.hstack([blocks, -blocks]))
     none = scipy.sparse.csr_matrix((rows, 1))
-    limits = scipy.sparse.vstack([
-        scipy.sparse.hstack([tall, -eye, none]), scipy.sparse.hstack([-tall, -eye, none]),
-        scipy.sparse.hstack([scipy.sparse.csr_matrix((T, 2 * H)), per_lag, -np.ones((T, 1))]),
-        scipy.sparse.hstack([np.ones((1, 2 * H)), scipy.sparse.csr_matrix((1, rows + 1))]),
-    ], format="csr")
+    limits = scipy.sparse.vstack(
+        [
+            scipy.sparse.hstack([tall, -eye, none]),
+            scipy.sparse.hstack([-tall, -eye, none]),
+            scipy.sparse.hstack([scipy.sparse.csr_matrix((T, 2 * H)), per_lag, -np.ones((T, 1))]),
+            scipy.sparse.hstack([np.ones((1, 2 * H)), scipy.sparse.csr_matrix((1, rows + 1))]),
+        ],
+        format="csr",
+    )
     right = np.concatenate([target, -target, np.zeros(T), [budget]])
     cost = np.zeros(2 * H + rows + 1)
     cost[-1] = 1

@@ -98,6 +98,7 @@ def chebyshev_bump(family: AbstractFamily, lag: int, heads: int, step: float, de
 
 def interpolation_bound(lag: int, extra: int, ratio: float) -> float:
     """The l1 bound of construction (B) with T + 1 + extra heads and y = ratio."""
+
     def pochhammer(n: int) -> float:
         return math.prod(1 - ratio**i for i in range(1, n + 1))
 

@@ -154,5 +154,3 @@ def _lag(x: arb, start: int, k: int | None) -> int | None:
     s = start + x if k is None else (start + k) * x.exp() - k
     whole = s.floor().unique_fmpz()
     return None if whole is None else int(whole)
-
-

@@ -75,29 +75,57 @@ class KernelFit:
         """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation that overflows) or 'none asked for'."""
         bound = self.lower_bound
         return {
-            "kernel": self.kernel, "bias": self.bias, "heads": self.heads, "norm": str(self.norm), "window": self.window,
-            "budget": _finite(self.budget), "rates": [_finite(b, "inf") for b in self.rates], "coefficients": list(self.coefficients),
+            "kernel": self.kernel,
+            "bias": self.bias,
+            "heads": self.heads,
+            "norm": str(self.norm),
+            "window": self.window,
+            "budget": _finite(self.budget),
+            "rates": [_finite(b, "inf") for b in self.rates],
+            "coefficients": list(self.coefficients),
             "error": _json_norms(self.errors.absolute),
             "error_float32": _finite(self.rounded["float32"].error[self.norm]),
             "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
-            "coefficient_sum": self.coefficient_sum, "digits_lost": self.digits_lost,
-            "lower_bound": None if bound is None else {
-                "value": bound.value, "certified": bound.certified, "budget": None if bound.budget is None else _finite(bound.budget),
-                "heads": bound.heads, "method": bound.method, "missing": bound.missing, "source": str(bound.ref),
-                "lowest_rate": bound.lowest_rate},
-            "promised": self.promised.to_json(), "seconds": self.seconds,
-            "error_relative": _json_norms(self.errors.relative), "error_window": _json_norms(self.errors.window),
+            "coefficient_sum": self.coefficient_sum,
+            "digits_lost": self.digits_lost,
+            "lower_bound": None
+            if bound is None
+            else {
+                "value": bound.value,
+                "certified": bound.certified,
+                "budget": None if bound.budget is None else _finite(bound.budget),
+                "heads": bound.heads,
+                "method": bound.method,
+                "missing": bound.missing,
+                "source": str(bound.ref),
+                "lowest_rate": bound.lowest_rate,
+            },
+            "promised": self.promised.to_json(),
+            "seconds": self.seconds,
+            "error_relative": _json_norms(self.errors.relative),
+            "error_window": _json_norms(self.errors.window),
             "kernel_norm": _json_norms(self.errors.kernel),
             "tail": {**dataclasses.asdict(self.errors.tail), "bound": _finite(self.errors.tail.bound)},
             "rounding": {name: {**_json_norms(r.error), "finite": r.finite} for name, r in self.rounded.items()},
-            "softmax_weight_sum": self.softmax_weight_sum, "sink": self.sink, "parameters": list(self.parameters),
-            "method": self.method, "notes": list(self.notes),
+            "softmax_weight_sum": self.softmax_weight_sum,
+            "sink": self.sink,
+            "parameters": list(self.parameters),
+            "method": self.method,
+            "notes": list(self.notes),
         }
 
 
 def fit_kernel(
-    kernel: Any, bias: str = "lin", heads: int | None = None, tol: float | None = None, budget: float = math.inf, norm: str = "l1",
-    window: int | None = None, dtype: str | None = None, certify: bool = True, progress: Progress | None = None,
+    kernel: Any,
+    bias: str = "lin",
+    heads: int | None = None,
+    tol: float | None = None,
+    budget: float = math.inf,
+    norm: str = "l1",
+    window: int | None = None,
+    dtype: str | None = None,
+    certify: bool = True,
+    progress: Progress | None = None,
 ) -> KernelFit:
     """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol` (relative to the kernel's own norm).
 
@@ -233,13 +261,28 @@ def _assemble(
     rounded = {str(d): rounded_errors(problem, head_sum, d, errors) for d in Dtype}
     weights = softmax_weights(problem, head_sum)
     return KernelFit(
-        kernel=name, bias=problem.family.name, heads=head_sum.heads, norm=problem.norm, window=problem.window, budget=problem.budget,
-        rates=head_sum.rates, coefficients=numbers, errors=errors, rounded=rounded,
+        kernel=name,
+        bias=problem.family.name,
+        heads=head_sum.heads,
+        norm=problem.norm,
+        window=problem.window,
+        budget=problem.budget,
+        rates=head_sum.rates,
+        coefficients=numbers,
+        errors=errors,
+        rounded=rounded,
         coefficient_sum=to_text(sum((abs(a) for a in head_sum.coefficients), fmpq(0))),
-        digits_lost=digits_lost(problem, head_sum, errors), lower_bound=None,
+        digits_lost=digits_lost(problem, head_sum, errors),
+        lower_bound=None,
         promised=promised(problem, head_sum.heads, errors.kernel[problem.norm]),
-        method=method, notes=notes, parameters=(), drawn=lambda: _drawn(problem, head_sum), target=problem.kernel.values(problem.length),
-        softmax_weight_sum=_finite(float(np.abs(weights).sum())), sink=_sink(head_sum))
+        method=method,
+        notes=notes,
+        parameters=(),
+        drawn=lambda: _drawn(problem, head_sum),
+        target=problem.kernel.values(problem.length),
+        softmax_weight_sum=_finite(float(np.abs(weights).sum())),
+        sink=_sink(head_sum),
+    )
 
 
 def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
@@ -267,11 +310,26 @@ def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: f
     why = f"the paper's theorems are about lin and log biases, not {bias}"
     refusal = Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2"))
     return KernelFit(
-        kernel=name, bias=bias, heads=fit.heads, norm=problem.norm, window=problem.window, budget=problem.budget, rates=_sharpness(fit),
-        coefficients=fit.coefficients, errors=fit.errors, rounded={str(d): rounded_shaped(problem, fit, d) for d in Dtype},
-        coefficient_sum=fit.coefficient_sum, digits_lost=_shape_digits(problem, fit), lower_bound=None, promised=refusal,
-        method=fit.method, notes=(), parameters=tuple(s.parameters() for s in fit.shapes),
-        drawn=lambda: fit.values(problem.length), target=problem.kernel.values(problem.length))
+        kernel=name,
+        bias=bias,
+        heads=fit.heads,
+        norm=problem.norm,
+        window=problem.window,
+        budget=problem.budget,
+        rates=_sharpness(fit),
+        coefficients=fit.coefficients,
+        errors=fit.errors,
+        rounded={str(d): rounded_shaped(problem, fit, d) for d in Dtype},
+        coefficient_sum=fit.coefficient_sum,
+        digits_lost=_shape_digits(problem, fit),
+        lower_bound=None,
+        promised=refusal,
+        method=fit.method,
+        notes=(),
+        parameters=tuple(s.parameters() for s in fit.shapes),
+        drawn=lambda: fit.values(problem.length),
+        target=problem.kernel.values(problem.length),
+    )
 
 
 def _sharpness(fit: ShapedFit) -> tuple[float, ...]:

@@ -45,7 +45,12 @@ class Problem:
         support, window = self.kernel.support, self.window
         require(window is None or window >= 1, f"window {window}", "at least 1 lag", "pass a longer --window")
         short = window is not None and support is not None and window < support
-        require(not short, f"window {window} ends before the kernel does (lag {(support or 1) - 1})", f"at least {support}", "pass a longer --window")
+        require(
+            not short,
+            f"window {window} ends before the kernel does (lag {(support or 1) - 1})",
+            f"at least {support}",
+            "pass a longer --window",
+        )
         require(self.budget > 0, f"budget {self.budget}", "a positive number", "pass --budget 1000, or leave it out for none")
 
     @property
@@ -92,7 +97,12 @@ class HeadSum:
     coefficients: tuple[fmpq, ...]
 
     def __post_init__(self):
-        require(len(self.rates) == len(self.coefficients), f"{len(self.rates)} rates, {len(self.coefficients)} coefficients", "one of each a head", "pair them")
+        require(
+            len(self.rates) == len(self.coefficients),
+            f"{len(self.rates)} rates, {len(self.coefficients)} coefficients",
+            "one of each a head",
+            "pair them",
+        )
         bad = [b for b in self.rates if math.isnan(b) or b < 0]
         require(not bad, f"rate {bad[:1]}", "a rate of at least 0 (a head cannot grow with the lag)", "use decaying heads")
 

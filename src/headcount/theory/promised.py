@@ -47,8 +47,15 @@ class Promised:
 
     def to_json(self) -> dict[str, object]:
         """`value` is null when it does not apply or exceeds a double; `log10_value` then still says how large."""
-        return {"value": self.value, "vacuous": self.vacuous, "applies": self.applies, "reasons": list(self.reasons),
-                "source": str(self.source), "n": self.n, "log10_value": self.log10_value}
+        return {
+            "value": self.value,
+            "vacuous": self.vacuous,
+            "applies": self.applies,
+            "reasons": list(self.reasons),
+            "source": str(self.source),
+            "n": self.n,
+            "log10_value": self.log10_value,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,11 +93,15 @@ def heads_promised(lemma: Lemma, tol: float) -> int:
 def lag_lemma(bias: str, lag: int, step: float = PAPER_STEP, decay: float = PAPER_STEP, norm: Norm = Norm.L1) -> Lemma:
     """Lemma F.1 (lin) or F.4 (log) for one lag; `step` is a and `decay` is g."""
     if bias == "lin":
-        return Lemma(Ref("wang-e-2024", "Lemma F.1"), lambda n: (
-            1 + _log_m(n) - n * math.log(-math.expm1(-step)) + (decay + n * step) * lag + _log_mass("lin", decay, norm)))
+        return Lemma(
+            Ref("wang-e-2024", "Lemma F.1"),
+            lambda n: 1 + _log_m(n) - n * math.log(-math.expm1(-step)) + (decay + n * step) * lag + _log_mass("lin", decay, norm),
+        )
     gap = -math.expm1(-step * math.log1p(1 / lag)) * lag**-step  # T^-a - (T+1)^-a without cancellation
-    return Lemma(Ref("wang-e-2024", "Lemma F.4"), lambda n: (
-        1 + _log_m(n) + (1 + decay) * math.log(lag) - n * math.log(gap) + _log_mass("log", decay, norm)))
+    return Lemma(
+        Ref("wang-e-2024", "Lemma F.4"),
+        lambda n: 1 + _log_m(n) + (1 + decay) * math.log(lag) - n * math.log(gap) + _log_mass("log", decay, norm),
+    )
 
 
 def _log_m(n: int) -> float:
@@ -118,8 +129,11 @@ def _refusals(problem: Problem) -> list[str]:
     kernel, bias = problem.kernel, problem.family.name
     reasons = []
     if not kernel.summable:
-        reasons.append(f"s^-{kernel.exponent:g} is not summable: the theorem is about kernels in l1" if isinstance(kernel, Power)
-                       else "the kernel is not summable: the theorem is about kernels in l1")
+        reasons.append(
+            f"s^-{kernel.exponent:g} is not summable: the theorem is about kernels in l1"
+            if isinstance(kernel, Power)
+            else "the kernel is not summable: the theorem is about kernels in l1"
+        )
     if math.isfinite(problem.budget):
         reasons.append("the theorem leaves sum|a| unbounded: it says nothing under a budget")
     if isinstance(kernel, Lag) and kernel.T == 0:

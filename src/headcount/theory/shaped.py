@@ -61,8 +61,12 @@ def fit_shaped(problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LE
     if bias == "table":
         return _best(problem, [_tables(problem, heads)])
     if bias == "rope":
-        require(problem.window is not None or problem.kernel.support is not None or not problem.tail_counts,
-                "rope without a window", "a finite window: a rotary head does not decay", "pass --window 1024")
+        require(
+            problem.window is not None or problem.kernel.support is not None or not problem.tail_counts,
+            "rope without a window",
+            "a finite window: a rotary head does not decay",
+            "pass --window 1024",
+        )
         return _best(problem, _rotaries(problem, heads, leak, dims))
     raise unknown("shaped bias", bias, ("peak", "table", "rope"))
 
@@ -161,8 +165,13 @@ def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.
     slack = -np.eye(rows) if norm is Norm.L1 else -np.ones((rows, 1))
     limits = np.block([[columns, slack], [-columns, slack]])
     cost = np.concatenate([np.zeros(count), np.ones(errors)])
-    solved = scipy.optimize.linprog(cost, A_ub=scipy.sparse.csr_matrix(limits), b_ub=np.concatenate([target, -target]),
-                                    bounds=[(None, None)] * count + [(0, None)] * errors, method="highs")
+    solved = scipy.optimize.linprog(
+        cost,
+        A_ub=scipy.sparse.csr_matrix(limits),
+        b_ub=np.concatenate([target, -target]),
+        bounds=[(None, None)] * count + [(0, None)] * errors,
+        method="highs",
+    )
     return solved.x[:count] if solved.status == 0 else np.linalg.lstsq(columns, target, rcond=None)[0]
 
 
@@ -201,8 +210,14 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
         return Rotary((1.0,) * len(theta), (0.0,) * len(theta), float(len(theta)), base)
     cost = np.append(np.zeros(len(theta)), -1.0)
     solved = scipy.optimize.linprog(
-        cost, A_ub=np.hstack([-drop, np.ones((len(drop), 1))]), b_ub=np.zeros(len(drop)),
-        A_eq=np.append(np.ones(len(theta)), 0.0)[None, :], b_eq=[1.0], bounds=(0, None), method="highs")
+        cost,
+        A_ub=np.hstack([-drop, np.ones((len(drop), 1))]),
+        b_ub=np.zeros(len(drop)),
+        A_eq=np.append(np.ones(len(theta)), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=(0, None),
+        method="highs",
+    )
     apart = solved.status == 0 and solved.x[-1] > 0
     require(apart, f"{dims} rotary dimensions for lag {lag} in {length} lags", "frequencies that tell these lags apart", "use more dims")
     profile = solved.x[:-1]

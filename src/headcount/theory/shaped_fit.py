@@ -14,6 +14,7 @@ MOST_SHAPED = 64
 
 def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
     """The fewest heads found that reach `tol` (relative): count up, twice as many each time, then bisect; the best fit where none does."""
+
     def attempt(heads: int) -> ShapedFit:
         return fit_shaped(problem, bias, heads, leak=tol / 4)
 

@@ -27,7 +27,8 @@ from headcount.theory.fit.varpro import chain
 from headcount.theory.problem import HeadSum, Problem
 
 Progress = Callable[[str], None]
-SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted (always if no heads cancel)
+SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted without a budget (always if no heads cancel)
+ENOUGH = 1e-12  # the same with a budget, under which the valley has many side arms: only what float64 cannot improve
 ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
 CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last can matter
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
@@ -123,7 +124,8 @@ def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progr
         if point.error < best.error:
             best = point
             yield method, point
-    if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= SMOOTH_ENOUGH * whole:
+    enough = SMOOTH_ENOUGH if math.isinf(full.budget) else ENOUGH
+    if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= enough * whole:
         return
     if math.isinf(full.budget):
         full = dataclasses.replace(full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300)

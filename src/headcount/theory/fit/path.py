@@ -20,6 +20,7 @@ from headcount.theory.problem import Norm
 
 ETAS = (0.0003, 0.003, 0.012, 0.04, 0.1, 0.25, 0.5, 0.8)
 REFINED = 3
+NOTHING_LEFT = 2e-10  # relative error at which the programs' own accuracy ends the search
 STALLED = 1e-3  # a head more should gain this fraction at least
 COARSE = 14
 
@@ -33,6 +34,9 @@ def levels(data: Sample, heads: int, reduce_from: int = 3) -> Iterator[Point]:
     """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from` heads on, or on a stall."""
     best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
+        if best.error <= NOTHING_LEFT * whole:
+            yield best
+            continue
         before = best.error
         for start in _distinct(sorted(_starts(data, best, h), key=lambda p: p.error))[:REFINED]:
             best = min(best, refine(data, start, gain=1e-5), key=lambda p: p.error)
