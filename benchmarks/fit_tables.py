@@ -50,11 +50,27 @@ POWERS = {
     3.0: "4.9e-2 7.7e-3 1.5e-3 3.9e-4 1.1e-4 3.4e-5 1.1e-5 3.8e-6 1.2e-6 3.6e-7 1.0e-7 2.6e-8 6.9e-9",
 }
 TOLERANCES = (1e-2, 1e-4, 1e-6)
-FEWEST = {("power", 0.5, "lin"): (4, 8, 11), ("power", 1.5, "lin"): (5, 9, 12), ("power", 3.0, "lin"): (2, 6, 10),
-          ("exp", 5.0, "lin"): (1, 1, 1), ("exp", 0.1, "lin"): (1, 1, 1), ("power", 1.5, "log"): (1, 1, 1), ("power", 3.0, "log"): (1, 1, 1),
-          ("exp", 5.0, "log"): (1, 2, 2)}
-LEAST_SQUARES = {(0.5, 4): "1.5e-2", (0.5, 8): "7.3e-5", (0.5, 11): "1.0e-6", (1.5, 4): "3.5e-3", (1.5, 8): "3.0e-5", (1.5, 11): "5.0e-7",
-                 (3.0, 4): "5.6e-5", (3.0, 8): "2.4e-7", (3.0, 11): "6.4e-9"}
+FEWEST = {
+    ("power", 0.5, "lin"): (4, 8, 11),
+    ("power", 1.5, "lin"): (5, 9, 12),
+    ("power", 3.0, "lin"): (2, 6, 10),
+    ("exp", 5.0, "lin"): (1, 1, 1),
+    ("exp", 0.1, "lin"): (1, 1, 1),
+    ("power", 1.5, "log"): (1, 1, 1),
+    ("power", 3.0, "log"): (1, 1, 1),
+    ("exp", 5.0, "log"): (1, 2, 2),
+}
+LEAST_SQUARES = {
+    (0.5, 4): "1.5e-2",
+    (0.5, 8): "7.3e-5",
+    (0.5, 11): "1.0e-6",
+    (1.5, 4): "3.5e-3",
+    (1.5, 8): "3.0e-5",
+    (1.5, 11): "5.0e-7",
+    (3.0, 4): "5.6e-5",
+    (3.0, 8): "2.4e-7",
+    (3.0, 11): "6.4e-9",
+}
 HEADS_OF_BUDGETED = (2, 4, 6, 8, 12, 16)
 BUDGETED = """
 power log 1e3: 0.319 0.0603 0.0359
@@ -67,9 +83,20 @@ osc log 1e3: 0.838 0.760 0.741
 osc log 1e5: 0.838 0.746 0.673 0.662 0.6435
 """
 BUDGETED_KERNELS = {"power": Power(0.5), "exp": Exponential(0.1), "osc": Oscillating(0.05, 0.3)}
-TARGETS = {("lin", 1, 10.0, 2): "0.250", ("lin", 1, 10.0, 3): "0.2299", ("lin", 2, 1e3, 4): "0.078", ("lin", 2, 1e3, 8): "0.0374",
-           ("lin", 3, 1e5, 6): "0.025", ("lin", 3, 1e5, 8): "0.011", ("lin", 4, 1e5, 8): "0.318", ("lin", 4, 1e5, 12): "0.297",
-           ("log", 2, 1e3, 3): "0.0082", ("log", 2, 1e3, 4): "0.0046", ("log", 3, 1e5, 6): "0.048", ("log", 3, 1e5, 8): "0.042"}
+TARGETS = {
+    ("lin", 1, 10.0, 2): "0.250",
+    ("lin", 1, 10.0, 3): "0.2299",
+    ("lin", 2, 1e3, 4): "0.078",
+    ("lin", 2, 1e3, 8): "0.0374",
+    ("lin", 3, 1e5, 6): "0.025",
+    ("lin", 3, 1e5, 8): "0.011",
+    ("lin", 4, 1e5, 8): "0.318",
+    ("lin", 4, 1e5, 12): "0.297",
+    ("log", 2, 1e3, 3): "0.0082",
+    ("log", 2, 1e3, 4): "0.0046",
+    ("log", 3, 1e5, 6): "0.048",
+    ("log", 3, 1e5, 8): "0.042",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +150,10 @@ def budgeted_rows() -> list[Row]:
         kernel, bias, budget = name.split()
         problem = Problem(BUDGETED_KERNELS[kernel], family(bias), window=1000 if bias == "lin" else 1001, budget=float(budget))
         lowest = family(bias).lowest_rate
-        rows += [Row(f"{kernel} {bias} C={budget}", t, problem, h, True, lowest) for h, t in zip(HEADS_OF_BUDGETED, figures.split(), strict=False)]
+        rows += [
+            Row(f"{kernel} {bias} C={budget}", t, problem, h, True, lowest)
+            for h, t in zip(HEADS_OF_BUDGETED, figures.split(), strict=False)
+        ]
     return rows
 
 
@@ -138,7 +168,10 @@ def run(rows: list[Row]) -> int:
         ours = (errors.relative if row.relative else errors.absolute)[row.problem.norm]
         ok = ours <= ceiling(row.theirs)
         failed += not ok
-        print(f"{row.name:22} H={row.heads:<3} {row.theirs:>9} {ours:12.6g}  {'pass' if ok else 'FAIL':5} {seconds:7.2f} s  {fit.method}", flush=True)
+        print(
+            f"{row.name:22} H={row.heads:<3} {row.theirs:>9} {ours:12.6g}  {'pass' if ok else 'FAIL':5} {seconds:7.2f} s  {fit.method}",
+            flush=True,
+        )
     return failed
 
 
