@@ -12,8 +12,11 @@ import sys
 # Read when numpy loads, so set before any of our imports; a user's own setting wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from typing import Annotated
+
 import typer
 
+import headcount
 from headcount.cli import doctor, fit, listing, reproduce
 from headcount.core.errors import HeadcountError
 
@@ -25,6 +28,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How much Transformer does a memory need? Heads, layers, neurons, positional bias: from theory, by construction, with certificates.",
 )
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(f"headcount {headcount.__version__}")
+        raise typer.Exit
+
+
 for verb in (fit, reproduce, listing, doctor):
     verb.register(app)
 
@@ -32,14 +44,14 @@ for verb in (fit, reproduce, listing, doctor):
 def main() -> None:
     """Entry point of the `headcount` command."""
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         sys.stdout.flush()
+        if code == 130:
+            raise KeyboardInterrupt
     except HeadcountError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted; run the same command again to continue", 130)
-    except typer.Abort:
-        _fail("interrupted; run the same command again to continue", 130)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted; run the same command again", 130)
     except BrokenPipeError:  # the reader of a pipe left; not our error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json
@@ -99,7 +100,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="One JSON document 
     table.add_row("float64", f"{'default' if found['x64_default'] else 'on demand'}, {'works' if found['x64_on_demand'] else 'FAILS'}")
     table.add_row("bfloat16", "works" if found["bfloat16"] else "FAILS")
     for name, extra in found["extras"].items():
-        table.add_row(f"extra: {name}", "present" if extra["present"] else f"absent (pip install 'headcount[{extra['extra']}]')")
+        table.add_row(f"extra: {name}", "present" if extra["present"] else escape(f"absent (pip install 'headcount[{extra['extra']}]')"))
     console.print(table)
     console.print("\n".join(found["problems"]) or "no problems found")
 

@@ -1,6 +1,7 @@
 """`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other numbers."""
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,7 @@ def fit(
     if plot is not None:
         require(plot.suffix in PLOT_ENDINGS, f"plot file {plot}", f"a name that ends in {' or '.join(PLOT_ENDINGS)}", "rename it")
         require(plot.parent.is_dir(), f"plot file {plot}", "an existing folder", "create the folder first")
+        require(os.access(plot.parent, os.W_OK), f"plot file {plot}", "a folder that can be written to", "choose another place")
     with progress() as say:
         result = fit_kernel(
             kernel,
@@ -55,6 +57,8 @@ def fit(
         print_json(result.to_json())
     else:
         console.print(table(result))
+    if result.interrupted:  # what was found is printed; a script still learns that it was not all
+        raise KeyboardInterrupt
 
 
 def register(app: typer.Typer) -> None:
@@ -118,9 +122,11 @@ def draw(result: "KernelFit", path: Path) -> None:
 
     figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
     lags = range(len(result.target))
-    upper.plot(lags, result.target, color="black", linewidth=1.5, label=f"kernel {result.kernel}")
+    upper.plot(lags, result.target, color="black", linewidth=1.5, drawstyle="steps-mid", label=f"kernel {result.kernel}")
     drawn = result.drawn()
-    upper.plot(lags, drawn, color="tab:red", linewidth=1, linestyle="--", label=f"{result.heads} {result.bias} heads")
+    upper.plot(
+        lags, drawn, color="tab:red", linewidth=1, linestyle="--", drawstyle="steps-mid", label=f"{result.heads} {result.bias} heads"
+    )
     upper.set_ylabel("weight")
     upper.legend()
     residual: Any = result.target - drawn

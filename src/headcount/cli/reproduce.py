@@ -20,7 +20,10 @@ def reproduce(
     """Build targets and models and print promised, possible and representable, each checked on the model itself."""
     if profile not in PROFILES:
         raise unknown("profile", profile, PROFILES)
+    from headcount.core.seeds import Seeds
     from headcount.lab import smoke
+
+    Seeds(seed)  # an impossible seed is refused before any work
 
     started = time.perf_counter()
     with progress() as say:

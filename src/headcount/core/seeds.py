@@ -24,7 +24,12 @@ class Seeds:
     root: int
 
     def __post_init__(self):
-        require(0 <= self.root < 2**32, f"seed {self.root}", "an integer from 0 to 2**32-1", "choose another seed")
+        require(
+            isinstance(self.root, int) and 0 <= self.root < 2**32,
+            f"seed {self.root}",
+            "an integer from 0 to 2**32-1",
+            "choose another seed",
+        )
 
     def stream(self, *names: str | int) -> jax.Array:
         """The key at a path of the tree, for example `stream("data", "train", 3)`."""

@@ -21,13 +21,16 @@ class Options(pydantic.BaseModel):
 class Spec(Options):
     """A frozen record of plain values. An unknown key is an error that names the nearest valid one."""
 
+    def __init__(self, **values: Any):
+        try:
+            super().__init__(**values)
+        except pydantic.ValidationError as error:
+            raise faults(error, type(self).__name__, list(type(self).model_fields)) from None
+
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on one line."""
-        try:
-            return cls.model_validate(dict(values))
-        except pydantic.ValidationError as error:
-            raise faults(error, cls.__name__, list(cls.model_fields)) from None
+        return cls(**dict(values))
 
     def to_plain(self) -> dict[str, Any]:
         """The fields as JSON can hold them."""

@@ -85,6 +85,7 @@ class AdaptiveMemory(AbstractMemory):
         return [g.largest(arguments) for g, arguments in zip(self.lag_functions, self.arguments, strict=True)]
 
     def evaluate(self, x, read=None):
+        self.check_input(x)
         rows = (read or self.read).rows(x.shape[1])
         slots = jnp.take(x, jnp.asarray(rows), axis=1)[:, :, None]  # [B, R, 1, d]
         for g, arguments in zip(self.lag_functions, self.arguments, strict=True):

@@ -49,6 +49,7 @@ class EssentialMemory(AbstractMemory):
         self.readout.check(len(self.kernel) + 1, self.inputs.dim)
 
     def evaluate(self, x, read=None):
+        self.check_input(x)
         rows = (read or self.read).rows(x.shape[1])
         values = np.stack([kernel.values(x.shape[1]) for kernel in self.kernel])  # [M, N]
         current = jnp.take(x, jnp.asarray(rows), axis=1)[:, :, None]  # [B, R, 1, d]

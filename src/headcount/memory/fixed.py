@@ -44,6 +44,7 @@ class FixedMemory(AbstractMemory):
         return self.lags[-1] + 1
 
     def evaluate(self, x, read=None):
+        self.check_input(x)
         rows = (read or self.read).rows(x.shape[1])
         return self.readout(lagged(x, rows, (0, *self.lags)))
 

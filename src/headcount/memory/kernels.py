@@ -18,6 +18,7 @@ from headcount.core.errors import InputError, require
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
 
+LARGEST = 1e100  # sums and squares of values up to here stay far from overflow
 PAPER_51 = Ref("wang-e-2024", "Section 5, eq. (13)")
 
 
@@ -236,8 +237,12 @@ class ArrayKernel(AbstractKernel):
     numbers: tuple[float, ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "numbers", tuple(float(x) for x in np.asarray(self.numbers, dtype=np.float64).ravel()))
-        _check_values(np.asarray(self.numbers), "the kernel")
+        try:
+            values = np.asarray(self.numbers, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"kernel values {str(self.numbers)[:60]}", "real numbers", "give one number a lag, from lag 0") from None
+        _check_values(values, "the kernel")
+        object.__setattr__(self, "numbers", tuple(float(x) for x in values.ravel()))
 
     def formula(self, s, m):
         if m is np:
@@ -287,11 +292,12 @@ def _read_values(path: Path) -> np.ndarray:
         if path.suffix == ".npy":
             values = np.load(path, allow_pickle=False)
         else:
-            text = path.read_text(encoding="utf-8").replace(",", "\n")
-            values = np.array([float(line) for line in text.split()], dtype=np.float64)
+            rows = [line.split(",") for line in path.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+            values = np.array([[float(cell) for cell in row if cell.strip()] for row in rows], dtype=np.float64)
     except (OSError, ValueError, EOFError) as error:
+        reason = "objects, not numbers" if "pickle" in str(error) else error
         raise InputError(
-            f"cannot read the kernel {path} ({error})", "a .npy or .csv file with one number a lag, from lag 0", "check the file"
+            f"cannot read the kernel {path} ({reason})", "a .npy or .csv file with one number a lag, from lag 0", "check the file"
         ) from None
     _check_values(values, str(path))
     return values.astype(np.float64).ravel()
@@ -303,6 +309,8 @@ def _check_values(values: np.ndarray, name: str) -> None:
     require(
         np.issubdtype(values.dtype, np.number) and not np.iscomplexobj(values), f"{name} holds {values.dtype}", "real numbers", "convert it"
     )
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    require(largest <= LARGEST, f"{name} holds {largest:.3g}", f"numbers up to {LARGEST:g}", "rescale it: heads scale with it")
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
     require(bad.size == 0, f"{name} is not finite at lag {bad[0] if bad.size else 0}", "finite numbers", "remove NaN and inf")
 

@@ -117,6 +117,17 @@ class AbstractTarget(abc.ABC):
         """The target whose samples serve as test data. Fresh random sequences need no other; a corpus does."""
         return self
 
+    def check_input(self, x: jax.Array) -> None:
+        """Refuse sequences of the wrong shape or type."""
+        real = self.vocabulary is None
+        wanted = f"real numbers of shape [batch, length, {self.dim}]" if real else "integers of shape [batch, length]"
+        array = isinstance(x, (jax.Array, np.ndarray))
+        require(array, f"{self.kind}: input of type {type(x).__name__}", wanted, "make it an array")
+        fits = x.ndim == 3 and x.shape[2] == self.dim if real else x.ndim == 2
+        kind = jnp.floating if real else jnp.integer
+        good = fits and jnp.issubdtype(x.dtype, kind) and min(x.shape[:2]) >= 1
+        require(good, f"{self.kind}: input of shape {list(x.shape)} and type {x.dtype}", wanted, "reshape or convert it")
+
     def check_length(self, length: int) -> None:
         """Refuse sequences that are too short for the memory."""
         require(

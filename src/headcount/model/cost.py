@@ -10,6 +10,7 @@ import math
 import equinox as eqx
 import jax
 
+from headcount.core.errors import require
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel
@@ -34,6 +35,7 @@ def count_parameters(model: eqx.Module) -> int:
 
 def cost(model: AbstractModel, length: int, read: AbstractRead) -> Cost:
     """The cost of one sequence of `length` tokens read at `read`."""
+    require(length >= 1, f"a sequence of {length} tokens", "at least 1", "pass the length of a sequence")
     rows = len(read.rows(length))
     if isinstance(model, Transformer):
         flops, state = _transformer(model, length, rows)

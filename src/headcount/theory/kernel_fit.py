@@ -67,6 +67,11 @@ class KernelFit:
     seconds: float = 0.0
 
     @property
+    def interrupted(self) -> bool:
+        """True where ^C ended the search early: the result holds, but a longer search may do better."""
+        return any(note.startswith("interrupted") for note in self.notes)
+
+    @property
     def error(self) -> Norms:
         """Upper ends of the enclosures of the l1, l2 and sup error, tail included."""
         return self.errors.absolute
@@ -143,10 +148,13 @@ def fit_kernel(
         result = _fit_shape(problem, name, bias, heads, tol, form)
     else:
         result = _fit_decays(problem, name, heads, tol, form, say)
-        if certify:
+        if certify and not result.interrupted:
             say("lower bound")
             result = _certified(problem, result)
-    return dataclasses.replace(result, seconds=time.perf_counter() - started)
+    notes = result.notes
+    if window is None and not result.errors.tail.included:
+        notes = (*notes, f"{result.errors.tail.reason} ({problem.length} lags); pass --window to say how many lags exist")
+    return dataclasses.replace(result, notes=notes, seconds=time.perf_counter() - started)
 
 
 def _certified(problem: Problem, result: KernelFit) -> KernelFit:
@@ -177,7 +185,7 @@ def gate(result: KernelFit) -> None:
 
 def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
     if isinstance(kernel, (list, tuple, np.ndarray)):
-        kernel = ArrayKernel(tuple(np.asarray(kernel, dtype=np.float64).ravel()))
+        kernel = ArrayKernel(kernel)  # type: ignore[arg-type]
     built = kernels.build(kernel)
     if isinstance(kernel, str):
         return kernel, built
@@ -202,7 +210,11 @@ def _choice(kind: Any, value: str, noun: str) -> Any:
 def _check_request(problem: Problem, name: str, heads: int | None, tol: float | None) -> None:
     given = "both heads and tol" if heads is not None else "neither heads nor tol"
     require((heads is None) != (tol is None), given, "one of the two", "pass --heads 8, or --tol 0.01")
-    require(heads is None or 1 <= heads <= MOST_HEADS, f"heads {heads}", f"between 1 and {MOST_HEADS}", "pass --heads 1 or more")
+    whole = heads is None or (isinstance(heads, int) and not isinstance(heads, bool))
+    require(whole, f"heads {heads!r}", "a whole number", "pass for example 8")
+    require(
+        heads is None or 1 <= heads <= MOST_HEADS, f"heads {heads}", f"between 1 and {MOST_HEADS}", f"pass --heads from 1 to {MOST_HEADS}"
+    )
     require(tol is None or 0 < tol < 1, f"tol {tol}", "a relative error between 0 and 1", "pass for example --tol 0.01")
     if not np.any(problem.target):
         hidden = problem.family.first_lag > 0 and bool(np.any(problem.kernel.values(problem.length)))
@@ -307,6 +319,9 @@ def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: f
     else:
         assert tol is not None
         fit = fewest_shaped(problem, bias, tol)
+    total = float(fit.coefficient_sum)
+    fix = "raise --budget, or use lin, log or log1p heads, which are fitted under a budget"
+    require(total <= problem.budget, f"{fit.heads} {bias} heads with sum|a| = {total:.3g}", f"at most the budget {problem.budget:g}", fix)
     why = f"the paper's theorems are about lin and log biases, not {bias}"
     refusal = Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2"))
     return KernelFit(

@@ -21,6 +21,7 @@ from headcount.memory.kernels import AbstractKernel
 from headcount.theory.families import AbstractFamily
 
 DEFAULT_WINDOW = 1024
+LONGEST = 2**20  # lags handled one by one
 
 
 class Norm(enum.StrEnum):
@@ -51,6 +52,8 @@ class Problem:
             f"at least {support}",
             "pass a longer --window",
         )
+        lags = self.length
+        require(lags <= LONGEST, f"{lags} lags", f"at most {LONGEST}", "use a shorter lag or --window")
         require(self.budget > 0, f"budget {self.budget}", "a positive number", "pass --budget 1000, or leave it out for none")
 
     @property

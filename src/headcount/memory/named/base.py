@@ -109,6 +109,7 @@ class AbstractTokens(AbstractTarget):
         return Batch(x, y, y != UNDEFINED)
 
     def evaluate(self, x, read: AbstractRead | None = None):
+        self.check_input(x)
         return self.answers(x, (read or self.read).rows(x.shape[1])).astype(jnp.int32)
 
     def reference(self, x, read: AbstractRead | None = None):

@@ -33,6 +33,7 @@ ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to t
 CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last can matter
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
+SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
 
@@ -192,9 +193,10 @@ def to_heads(data: Sample, point: Point) -> HeadSum:
 
 
 def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
-    """The error for comparing candidates: float64 where that is accurate, ball arithmetic where coefficients cancel."""
+    """The error for comparing candidates: float64 where that is accurate, ball arithmetic where coefficients cancel or tails are long."""
     weight = head_sum.coefficient_sum
-    if weight < 1e8:
+    slow = problem.tail_counts and min(head_sum.rates, default=2.0) < SLOW and not isinstance(problem.family, Lin)
+    if weight < 1e8 and not slow:
         rates = np.array([min(b, full.high) for b in head_sum.rates])
         a = np.array([float(x.p) / float(x.q) for x in head_sum.coefficients])
         error = full.error(rates, a)

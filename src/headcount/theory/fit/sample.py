@@ -26,6 +26,8 @@ DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the t
 GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
 LEAST_LAGS = 64  # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
+SLOWEST = 0.05  # log heads for kernels of finite support decay this much faster than 1/s at least
+BLOCKS = 38  # beyond the window, up to e^107 times it
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
 
 
@@ -145,7 +147,7 @@ def block_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, en
         part = np.where(b == 0, count, -np.expm1(-b * count))
         return whole * np.where(np.isfinite(e), part, 1.0)
     shift, ending = 0.0 if isinstance(family, Log) else 1.0, np.isfinite(e)
-    s, e = s + shift, np.where(ending, e + shift, 1e30)
+    s, e = s + shift, np.where(ending, e, s) + shift  # an endless block's end is not used below
     near, far = np.exp(-b * np.log(s)), np.exp(-b * np.log(e))
     L = np.log(e / s)
     between = near * s * L * _mean_exponential((1 - b) * L)
@@ -177,7 +179,8 @@ def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
         low = lowest_rate
     floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4  # the search works in log b, so that 0 is out of its reach
     if problem.tail_counts and not isinstance(family, Lin):
-        floor = 1 + 1e-6
+        # Heads just above 1 live beyond e^30 lags, in the last block, where they may change sign unseen.
+        floor = 1 + (1e-6 if problem.kernel.support is None else SLOWEST)
     high = 45.0 if isinstance(family, Lin) else 65.0  # e^-45 and 2^-65 are below float64's resolution of 1
     length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length
     starts, ends = _tail_edges(problem, length)
@@ -223,7 +226,7 @@ def _tail_edges(problem: Problem, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Blocks beyond the window: lengthening ratios, the last one without end in l1."""
     if not problem.tail_counts:
         return np.zeros(0), np.zeros(0)
-    ratios = np.exp(np.cumsum(0.08 * 1.15 ** np.arange(30)))
+    ratios = np.exp(np.cumsum(0.08 * 1.15 ** np.arange(BLOCKS)))
     edges = np.floor(length * np.concatenate([[1.0], ratios]))
     last = np.inf if problem.norm is Norm.L1 else edges[-1] * 4
     return edges, np.append(edges[1:], last)
