@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# One compute thread per process: several one-thread processes beat one many-thread process (see docs/speed.md).
+# Test processes; each computes on one thread (tests/conftest.py), which is quicker than one process on many.
 WORKERS ?= 2
 
 .PHONY: setup reproduce test test-slow lint bench lock clean

@@ -35,7 +35,8 @@ def test_refused(call, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("0,1\n1,2\n", "shape"), ("", "empty"), ("1\nnan\n", "not finite"), ("lag\n1\n", "could not convert"), ("1\n2,3\n", "cannot read")]
+    ("text", "words"),
+    [("0,1\n1,2\n", "shape"), ("", "empty"), ("1\nnan\n", "not finite"), ("lag\n1\n", "could not convert"), ("1\n2,3\n", "cannot read")],
 )
 def test_kernel_files_that_are_not_one_column_are_refused(tmp_path, text, words):
     path = tmp_path / "k.csv"
