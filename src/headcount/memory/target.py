@@ -70,6 +70,7 @@ class AbstractTarget(abc.ABC):
     """A map from sequences to outputs. Subclasses are frozen dataclasses whose fields are their options."""
 
     kind: ClassVar[str]
+    causal: ClassVar[bool] = True  # False: the answer is the next token, as for a corpus
     read: AbstractRead  # default read position(s)
 
     @property
