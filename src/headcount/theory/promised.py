@@ -70,10 +70,10 @@ class Lemma:
 
 def promised(problem: Problem, heads: int, kernel_norm: float) -> Promised:
     """The bound for `heads` heads at the best admissible n; `kernel_norm` is what the zero kernel reaches."""
-    source, reasons = _source(problem), _refusals(problem)
+    source, reasons = _source(problem), refusals_of(problem)
     if reasons:
         return Promised(None, False, False, tuple(reasons), source)
-    lemma = _lemma(problem)
+    lemma = lemma_of(problem)
     admissible = [n for n in range(1, lemma.most_n + 1) if n <= ALWAYS_N or n <= heads]
     log_value, n = min((lemma.log_constant(n) - n * math.log(heads), n) for n in admissible)
     value = math.exp(log_value) * (1 + SLACK) if log_value < 700 else None
@@ -124,7 +124,7 @@ def _source(problem: Problem) -> Ref:
     return Ref("wang-e-2024", "Theorem 5.1 (A), Lemma F.3" if lin else "Theorem 5.1 (B), Lemma F.6")
 
 
-def _refusals(problem: Problem) -> list[str]:
+def refusals_of(problem: Problem) -> list[str]:
     """Every assumption that fails, each as a sentence."""
     kernel, bias = problem.kernel, problem.family.name
     reasons = []
@@ -152,7 +152,7 @@ def _refusals(problem: Problem) -> list[str]:
     return reasons
 
 
-def _lemma(problem: Problem) -> Lemma:
+def lemma_of(problem: Problem) -> Lemma:
     kernel, bias, norm = problem.kernel, problem.family.name, problem.norm
     shift = 1 if bias == "log1p" else 0
     notes = ("log1p heads are log heads one lag further on",) if shift else ()

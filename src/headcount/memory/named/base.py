@@ -136,3 +136,8 @@ def latest_equal(x: jax.Array, rows: np.ndarray, among: jax.Array) -> jax.Array:
 def without_repeats(key: jax.Array, batch: int, count: int, choices: int) -> jax.Array:
     """`count` different numbers below `choices` a row, in random order.  [B, count]"""
     return jnp.argsort(jax.random.uniform(key, (batch, choices)), axis=1)[:, :count]
+
+
+def unnamed(target: AbstractTarget) -> AbstractTarget:
+    """The member of a memory family behind a name; a target that has none is itself."""
+    return unnamed(target.target) if isinstance(target, AbstractNamed) else target
