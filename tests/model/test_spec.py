@@ -63,3 +63,8 @@ def test_one_of_dim_and_vocabulary():
     for wrong in ({}, {"dim": 1, "vocabulary": 3}):
         with pytest.raises(InputError, match="one of the two"):
             ModelSpec().build(jax.random.key(0), **wrong)
+
+
+def test_a_linear_readout_of_a_stream_as_wide_as_the_answer_still_reads_out():
+    model = ModelSpec(heads=1, width=1, attention="dp-free", ffn="none").build(jax.random.key(0), dim=1)
+    assert model.layers[-1].ffn.w_out.shape == (1, 1)

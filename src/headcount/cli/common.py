@@ -35,6 +35,11 @@ def progress() -> Iterator[Callable[[str], None]]:
     yield say
 
 
+def number(value: float | None) -> str:
+    """Three digits, or a dash for none."""
+    return "–" if value is None else f"{value:.3g}"
+
+
 def print_json(value: Any) -> None:
     """Exactly one JSON document on stdout. Infinite and undefined numbers become null: JSON has no others."""
     sys.stdout.write(json.dumps(_finite(value), indent=2, allow_nan=False) + "\n")

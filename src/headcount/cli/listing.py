@@ -13,6 +13,7 @@ from headcount.core.registry import Registry
 
 def registries() -> dict[str, Registry[Any]]:
     """All registries by their noun, in the order a reader would ask for them."""
+    from headcount.construct import constructions
     from headcount.memory.inputs import inputs
     from headcount.memory.kernels import kernels
     from headcount.memory.lag_functions import lag_functions
@@ -27,7 +28,22 @@ def registries() -> dict[str, Registry[Any]]:
     from headcount.model.norms import norms
     from headcount.model.scores import scores
 
-    every = (targets, readouts, lag_functions, kernels, inputs, reads, biases, positions, scores, normalisers, ffns, norms, baselines)
+    every: tuple[Registry[Any], ...] = (
+        targets,
+        readouts,
+        lag_functions,
+        kernels,
+        inputs,
+        reads,
+        biases,
+        positions,
+        scores,
+        normalisers,
+        ffns,
+        norms,
+        baselines,
+        constructions,
+    )
     return {registry.noun: registry for registry in every}
 
 

@@ -2,6 +2,7 @@
 
 import abc
 import enum
+import math
 from typing import ClassVar, Self
 
 import equinox as eqx
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
+from headcount.model.products import linear
 from headcount.model.shape import LayerShape, compute_dtype, normal
 
 
@@ -29,11 +31,6 @@ class AbstractFFN(eqx.Module):
 
 
 ffns: Registry[AbstractFFN] = Registry("ffn", AbstractFFN)
-
-
-def _linear(weight: jax.Array, x: jax.Array) -> jax.Array:
-    """[out, in] applied to [..., in], accumulated in float32 or better."""
-    return jnp.einsum("...i,oi->...o", x, weight, preferred_element_type=compute_dtype(x.dtype)).astype(x.dtype)
 
 
 class AbstractTwoLayers(AbstractFFN):
@@ -56,7 +53,7 @@ class AbstractTwoLayers(AbstractFFN):
         return cls(w_in, offset, normal(third, (shape.outputs, shape.hidden), shape.hidden))  # type: ignore[call-arg]
 
     def __call__(self, x):
-        return _linear(self.w_out, self.activation(_linear(self.w_in, x) + self.offset))
+        return linear(self.w_out, self.activation(linear(self.w_in, x) + self.offset))
 
     @property
     def sizes(self):
@@ -86,7 +83,7 @@ class GELU(AbstractTwoLayers):
 
     @staticmethod
     def activation(z):
-        return jax.nn.gelu(z, approximate=False)
+        return z * (0.5 + 0.5 * jax.lax.erf(z * math.sqrt(0.5)))  # jax.nn.gelu takes erfc, about twice as slow on the CPU
 
 
 @ffns.register("swiglu", formula="W_2 (swish(W_g x) * W_1 x)", ref=Ref("shazeer-2020", "eq. (6)"))
@@ -105,7 +102,7 @@ class SwiGLU(AbstractFFN):
         return cls(normal(gate, size, shape.width), normal(enter, size, shape.width), w_out)
 
     def __call__(self, x):
-        return _linear(self.w_out, jax.nn.silu(_linear(self.w_gate, x)) * _linear(self.w_in, x))
+        return linear(self.w_out, jax.nn.silu(linear(self.w_gate, x)) * linear(self.w_in, x))
 
     @property
     def sizes(self):
@@ -121,11 +118,11 @@ class NoFFN(AbstractFFN):
 
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array) -> "NoFFN":
-        reads_out = shape.outputs != shape.width
+        reads_out = shape.reads_out or shape.outputs != shape.width
         return cls(normal(key, (shape.outputs, shape.width), shape.width) if reads_out else None, shape.width)
 
     def __call__(self, x):
-        return jnp.zeros_like(x) if self.w_out is None else _linear(self.w_out, x)
+        return jnp.zeros_like(x) if self.w_out is None else linear(self.w_out, x)
 
     @property
     def sizes(self):

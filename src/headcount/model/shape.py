@@ -18,9 +18,12 @@ class LayerShape:
     query_dim: int  # q
     hidden: int  # m
     outputs: int  # width of the feed-forward output: D, or o for a readout
+    reads_out: bool = False  # does the feed-forward output replace the stream (o may equal D)?
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
+            if field.name == "reads_out":
+                continue
             value = getattr(self, field.name)
             least = 0 if field.name == "hidden" else 1
             require(value >= least, f"{field.name} {value}", f"at least {least}", f"choose a larger {field.name}")

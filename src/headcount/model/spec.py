@@ -72,12 +72,12 @@ class ModelSpec(Spec):
         unembedding = jax.random.normal(out, (outputs, self.width)) / self.width**0.5 if linear else None
         return Transformer(embedding, layers, final, unembedding)
 
-    def _shape(self, outputs: int) -> LayerShape:
+    def _shape(self, outputs: int, reads_out: bool = False) -> LayerShape:
         size = self.head_dim or self.width // self.heads
-        return LayerShape(self.width, self.heads, size, size, self.hidden, outputs)
+        return LayerShape(self.width, self.heads, size, size, self.hidden, outputs, reads_out)
 
     def _layer(self, key: jax.Array, outputs: int, residual: bool) -> Layer:
-        shape = self._shape(outputs)
+        shape = self._shape(outputs, not residual)
         keys = jax.random.split(key, 7)
         score = scores.build(self.attention, shape, keys[1])
         bias = biases.build(self.bias, shape, keys[2])

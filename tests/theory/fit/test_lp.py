@@ -94,3 +94,9 @@ def test_orthonormal():
     assert Q.T @ Q == pytest.approx(np.eye(6), abs=1e-8)
     dependent = np.ones((5, 2))
     assert np.isfinite(np.linalg.inv(orthonormal(dependent, 0.1))).all()
+
+
+def test_more_columns_than_lags_still_give_a_square_factor():
+    R = orthonormal(np.ones((2, 5)), floor=1e-3)
+    assert R.shape == (5, 5)
+    assert np.abs(np.diag(R)).min() >= 1e-3

@@ -100,6 +100,7 @@ def orthonormal(B: np.ndarray, floor: np.ndarray | float = 0.0) -> np.ndarray:
     """R such that B R^-1 is nearly orthonormal. Diagonals below `floor` are raised to it: directions that the budget
     keeps from mattering stay as short as they are."""
     norms = np.maximum(np.linalg.norm(B, axis=0), 1e-300)
+    B = np.pad(B, ((0, max(0, B.shape[1] - B.shape[0])), (0, 0)))  # more columns than lags: R must still be square
     R = np.linalg.qr(B / norms, mode="r") * norms
     least = np.maximum(floor, 1e-13 * norms)
     i = np.flatnonzero(np.abs(np.diag(R)) < least)

@@ -1,0 +1,232 @@
+"""Every build is checked: claims layer by layer, answers against the target's own float64 reference.
+
+Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant or alternating), the
+shortest and the longest, and adversarial ones: starting from random sequences, tokens are moved where the gradient of the
+error says, letter by letter. For a linear readout behind dot-product-free heads one such step is the worst sign pattern of
+the l1 error. What fails, fails loudly, and names the first layer whose claim broke.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.construct.construction import LayerError, Measured, in_precision
+from headcount.construct.draft import Draft, Precision, Request
+from headcount.core.errors import CheckFailed
+from headcount.memory.named import unnamed
+from headcount.memory.read import AbstractRead, Everywhere
+from headcount.memory.target import AbstractTarget
+from headcount.model.stream import Stream
+from headcount.model.transformer import Layer, Transformer
+
+BATCH = 8
+EVERYWHERE_BATCH = 2
+EVERYWHERE_LENGTH = 64  # sequences on which every position is read
+ASCENTS = 3
+QUICK = {"xla_backend_optimization_level": "0"}  # what runs once shall compile quickly
+SLACK = 1e-13  # of the promise's own evaluation in float64
+
+
+def once(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A call compiled for speed of compilation; arguments may be models. Equal structures and sizes share a program."""
+    arrays, rest = eqx.partition(arguments, lambda leaf: isinstance(leaf, jax.Array))  # rows stay NumPy: they are static
+    leaves, tree = jax.tree.flatten(rest)
+    fixed = tuple(_Same(leaf) for leaf in leaves)
+    return _compiled(arrays, function, fixed, tree)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2, 3), compiler_options=QUICK)
+def _compiled(arrays: Any, function: Callable[..., Any], fixed: tuple["_Same", ...], tree: Any) -> Any:
+    return function(*eqx.combine(arrays, jax.tree.unflatten(tree, [leaf.value for leaf in fixed])))
+
+
+class _Same:
+    """A static argument, equal by content: NumPy arrays (rows) have no hash of their own."""
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """Sequences of one kind, and where they are read."""
+
+    kind: str
+    x: np.ndarray  # [B, N, d] or [B, N]
+    read: AbstractRead
+
+
+def sampled(target: AbstractTarget, request: Request) -> Probe:
+    """Random and extreme sequences of the longest length."""
+    longest = max(request.length, target.shortest)
+    return Probe("random, extreme", np.concatenate([_sample(target, longest), _extremes(target, longest)]), target.read)
+
+
+def probes(target: AbstractTarget, request: Request, model: Transformer, only_longest: bool) -> list[Probe]:
+    """All inputs of a build, from a fixed seed. Shorter ones are beginnings of longer ones: they are samples as well."""
+    made = [sampled(target, request)]
+    x = made[0].x
+    if target.vocabulary is None:
+        made.append(Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read))
+    if not only_longest:
+        made.append(Probe("shortest", x[:, : target.shortest], target.read))
+        every = max(min(EVERYWHERE_LENGTH, x.shape[1]), target.shortest)
+        if every <= 4 * EVERYWHERE_LENGTH:
+            made.append(Probe("every position", x[:EVERYWHERE_BATCH, :every], Everywhere()))
+    return _joined(made)
+
+
+def _joined(made: list[Probe]) -> list[Probe]:
+    """Probes of one length and read as one: every shape costs a compilation."""
+    groups: dict[tuple[int, AbstractRead], list[Probe]] = {}
+    for probe in made:
+        groups.setdefault((probe.x.shape[1], probe.read), []).append(probe)
+    return [Probe(", ".join(p.kind for p in g), np.concatenate([p.x for p in g]), read) for (_, read), g in groups.items()]
+
+
+def _sample(target: AbstractTarget, length: int) -> np.ndarray:
+    return np.asarray(once(lambda key: target.sample(key, BATCH, length).x, jax.random.key(0)))
+
+
+def _letters(target: AbstractTarget) -> np.ndarray:
+    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the domain.  [V, d]"""
+    inputs = unnamed(target).inputs  # type: ignore[attr-defined]
+    if inputs.alphabet is not None:
+        return np.array(inputs.alphabet)
+    axes = np.eye(inputs.dim) * inputs.bound
+    return np.concatenate([axes, -axes])
+
+
+def _extremes(target: AbstractTarget, length: int) -> np.ndarray:
+    """Each of the first letters held constant, and all of them in turn, forwards and backwards.  [B, N, d] or [B, N]"""
+    letters = np.arange(target.vocabulary, dtype=np.int32) if target.vocabulary is not None else _letters(target)
+    constant = np.repeat(letters[:8, None], length, axis=1)
+    turns = np.stack([letters[np.arange(length) % len(letters)], letters[-1 - np.arange(length) % len(letters)]])
+    return np.concatenate([constant, turns])
+
+
+def _adversarial(target: AbstractTarget, model: Transformer, x: np.ndarray, read: AbstractRead) -> np.ndarray:
+    """Tokens chosen to raise the error at the last row read, its own token kept (it may decide the lags).  [B, N, d]"""
+    letters = _letters(target)
+    row = int(read.rows(x.shape[1])[-1])
+    with jax.enable_x64(True):
+        wide = in_precision(model, Precision.FLOAT64)
+
+        def error(z: jax.Array) -> jax.Array:
+            return jnp.abs(wide(z, read) - target.evaluate(z, read))[:, -1].sum()
+
+        slope = jax.jit(jax.grad(error), compiler_options=QUICK)
+
+        z = np.array(x, np.float64)
+        for _ in range(ASCENTS):
+            gain = np.einsum("bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jnp.asarray(z)))), letters)
+            chosen = letters[gain.argmax(-1)]
+            moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
+            moved[:, row] = z[:, row]
+            z = moved
+    return z
+
+
+def check(target: AbstractTarget, request: Request, draft: Draft) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
+    """Errors in float64 and in float32 and the budget; `CheckFailed` where a promise is not kept."""
+    inputs = probes(target, request, draft.model, draft.only_longest)
+    with jax.enable_x64(True):
+        wide = in_precision(draft.model, Precision.FLOAT64)
+        budget = _budget(draft, wide, inputs)
+        measured = measure(target, wide, inputs)
+    narrow = measure(target, in_precision(draft.model, Precision.FLOAT32), inputs)
+    promised = draft.output.at(Precision.FLOAT64) * (1 + SLACK) + SLACK
+    if not measured.sup <= promised:
+        fault = "the readout (all layers before it kept their claims)"
+        told = f"measured error {measured.sup:.3g} exceeds the promised {promised:.3g}; at fault: {fault}"
+        raise CheckFailed(f"{draft.theorem}: {told}; nothing was written")
+    return measured, narrow, budget
+
+
+def _budget(draft: Draft, model: Transformer, inputs: list[Probe]) -> tuple[LayerError, ...]:
+    """Each claim with the largest deviation seen; a broken claim stops the build.  (inside x64)"""
+    worst = [0.0] * len(draft.claims)
+    for probe in inputs:
+        streams = _streams(model, probe.x)
+        counted = probe.read.rows(probe.x.shape[1]) if draft.only_longest else slice(None)
+        for i, claim in enumerate(draft.claims):
+            found = streams[claim.layer, claim.part][:, :, claim.coordinates]
+            wanted = np.stack([claim.exact(np.asarray(seq)) for seq in probe.x])  # [B, N, size]
+            off = np.linalg.norm(found - wanted, axis=-1)[:, counted]
+            worst[i] = max(worst[i], float(np.max(off, initial=0.0, where=~np.isnan(off))))
+    lines = tuple(
+        LayerError(c.layer, c.part, c.space, c.bound.at(Precision.FLOAT64), w, c.why) for c, w in zip(draft.claims, worst, strict=True)
+    )
+    for line in lines:
+        if not line.measured <= line.promised * (1 + SLACK) + SLACK:
+            fault = f"layer {line.layer} ({line.part}) writes {line.space} with error {line.measured:.3g}, promised {line.promised:.3g}"
+            raise CheckFailed(f"{draft.theorem}: {fault} ({line.why}); nothing was written")
+    return lines
+
+
+def _streams(model: Transformer, x: np.ndarray) -> dict[tuple[int, str], np.ndarray]:
+    """The stream after every sublayer but the readout, from the model's own parts.  [B, N, D]"""
+    found = once(_all_streams, model, jnp.asarray(x))
+    return {place: np.asarray(stream) for place, stream in found.items()}
+
+
+def _all_streams(model: Transformer, x: jax.Array) -> dict[tuple[int, str], jax.Array]:
+    found, stream, rows = {}, model.embedding.stream(x), np.arange(x.shape[1])
+    for number, layer in enumerate(model.layers, start=1):
+        middle = stream.full() + layer.attention(stream, rows)
+        found[number, "attention"] = middle
+        if layer.residual:
+            found[number, "ffn"] = middle + layer.ffn(middle)
+            stream = Stream(found[number, "ffn"])
+    return found
+
+
+def measure(target: AbstractTarget, model: Transformer, inputs: list[Probe]) -> Measured:
+    """The answers' errors, in the type of the model's weights."""
+    dtype = model.layers[0].attention.w_value.dtype
+    sup, square, answers, sequences = 0.0, 0.0, 0, 0
+    for probe in inputs:
+        x = probe.x.astype(dtype) if target.vocabulary is None else probe.x
+        found = np.asarray(once(lambda m, x, read=probe.read: m(x, read), model, jnp.asarray(x)), np.float64)  # [B, R, o]
+        wanted, counted = reference(target, probe.x, probe.read)
+        off = np.abs(found - wanted)[counted]
+        off = np.where(np.isfinite(off), off, np.inf)
+        sup, square = max(sup, float(off.max(initial=0.0))), square + float((off**2).sum())
+        answers, sequences = answers + off.size, sequences + len(x)
+    return Measured(sup, square / max(answers, 1), sequences, answers, tuple(p.kind for p in inputs))
+
+
+def layerwise(target: AbstractTarget, model: Transformer, probe: Probe) -> float:
+    """The largest error of the answers, the model run layer by layer: equal layers of a deep one are compiled once."""
+    stream, rows = model.embedding.stream(jnp.asarray(probe.x)), probe.read.rows(probe.x.shape[1])
+    every = np.arange(probe.x.shape[1])
+    for layer in model.layers[:-1]:
+        stream = Stream(once(Layer.__call__, layer, stream, every))
+    found = once(Layer.__call__, model.layers[-1], stream, rows)
+    if model.unembedding is not None:
+        found = jnp.einsum("brd,od->bro", found, model.unembedding)
+    wanted, counted = reference(target, probe.x, probe.read)
+    off = np.abs(np.asarray(found, np.float64) - wanted)[counted]
+    return float(np.where(np.isfinite(off), off, np.inf).max(initial=0.0))
+
+
+def reference(target: AbstractTarget, x: np.ndarray, read: AbstractRead) -> tuple[np.ndarray, np.ndarray]:
+    """The right answers (labels as one-hot vectors) and which of them count.  [B, R, o], [B, R]"""
+    y = target.reference(x, read)
+    if not target.labels:
+        return y, np.ones(y.shape[:2], bool)
+    known = y >= 0
+    return np.eye(target.outputs)[np.where(known, y, 0)], known

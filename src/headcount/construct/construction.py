@@ -1,0 +1,155 @@
+"""A finished construction: the model, what was promised, what was measured, and what it took."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.construct.draft import Bound, Draft, Precision, Request
+from headcount.core.refs import Ref
+from headcount.memory.target import AbstractTarget
+from headcount.model.cost import count_parameters
+from headcount.model.save import save
+from headcount.model.transformer import Transformer
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    """The sizes of a Transformer, layer by layer where they differ."""
+
+    layers: int
+    heads: int  # the most in one layer
+    width: int  # the most FFN neurons in one layer: m of the paper
+    stream: int  # D of the paper
+    heads_per_layer: tuple[int, ...]
+    width_per_layer: tuple[int, ...]
+    bias: str
+    attention: str
+    normaliser: str
+
+    @classmethod
+    def of(cls, model: Transformer) -> "Architecture":
+        layers = model.layers
+        heads = tuple(layer.attention.heads if np.any(np.asarray(layer.attention.w_out)) else 0 for layer in layers)
+        neurons = tuple(_neurons(layer.ffn) for layer in layers)
+        busy = [layer.attention for layer, h in zip(layers, heads, strict=True) if h] or [layers[-1].attention]
+        kinds = [_joined(getattr(a, part).kind for a in busy) for part in ("bias", "score", "normaliser")]
+        return cls(len(layers), max(heads), max(neurons), busy[0].w_value.shape[2], heads, neurons, *kinds)
+
+
+def _joined(kinds: Any) -> str:
+    return "+".join(dict.fromkeys(kinds))
+
+
+def _neurons(ffn: Any) -> int:
+    inner = getattr(ffn, "inner", ffn)
+    return inner.w_in.shape[0] if hasattr(inner, "w_in") else 0
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerError:
+    """One line of the error budget: what a subspace was allowed to be off, and what it was at most on the checked inputs."""
+
+    layer: int
+    part: str
+    space: str
+    promised: float
+    measured: float
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Errors of the answers against the target's independent float64 reference."""
+
+    sup: float
+    mse: float
+    inputs: int  # sequences
+    answers: int
+    kinds: tuple[str, ...]  # random, extreme, adversarial, shortest, …
+
+
+@dataclasses.dataclass(frozen=True)
+class Construction:
+    """Weights with their proof. `model` is in the precision asked for; float64 ones run inside `jax.enable_x64(True)`."""
+
+    target: AbstractTarget
+    request: Request
+    draft: Draft
+    model: Transformer
+    measured: Measured
+    float32: Measured
+    budget: tuple[LayerError, ...]
+    seconds: float
+
+    @property
+    def promised(self) -> Bound:
+        return self.draft.output
+
+    @property
+    def theorem(self) -> Ref:
+        return self.draft.theorem
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.draft.notes
+
+    @property
+    def architecture(self) -> Architecture:
+        return Architecture.of(self.draft.model)
+
+    @property
+    def parameters(self) -> int:
+        return count_parameters(self.model)
+
+    def to_json(self, target: str) -> dict[str, Any]:
+        """Plain values for `headcount build --json`; `target` as the user wrote it."""
+        return {
+            "target": target,
+            "architecture": dataclasses.asdict(self.architecture),
+            "parameters": self.parameters,
+            "parameters_nonzero": int(
+                sum(np.count_nonzero(np.asarray(a)) for a in jax.tree.leaves(self.draft.model) if eqx.is_array_like(a))
+            ),
+            "precision": str(self.request.precision),
+            "length": self.request.length,
+            "error_measured": {
+                "sup": self.measured.sup,
+                "mse": self.measured.mse,
+                "inputs": self.measured.inputs,
+                "answers": self.measured.answers,
+                "kinds": list(self.measured.kinds),
+            },
+            "error_promised": self.promised.at(Precision.FLOAT64),
+            "error_float32": self.float32.sup,
+            "budget": [dataclasses.asdict(line) for line in self.budget],
+            "theorem": str(self.theorem),
+            "facts": self.draft.facts,
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+        }
+
+    def save(self, folder: str | Path, target: str) -> Path:
+        """The model folder, with the numbers of this construction in its README."""
+        told = json.dumps({k: v for k, v in self.to_json(target).items() if k not in ("budget", "facts")}, indent=2)
+        lines = [
+            f"Built by formula for `{target}`: {self.theorem}. Nothing was trained.",
+            "",
+            *(f"- {note}" for note in self.notes),
+            "",
+            f"```json\n{told}\n```",
+        ]
+        return save(self.model, folder, note="\n".join(lines))
+
+
+def in_precision(model: Transformer, precision: Precision) -> Transformer:
+    """The NumPy weights as arrays of this type."""
+    wide = precision is Precision.FLOAT64
+    with jax.enable_x64(wide):
+        dtype = jnp.float64 if wide else jnp.float32
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model)
