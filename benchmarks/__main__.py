@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("experiment_1b", "attention", "fit_speed", "fit_tables", "bounds_tables")
+NAMES = ("experiment_1b", "training", "attention", "language_model", "workers", "fit_speed", "fit_tables", "bounds_tables")
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or NAMES:

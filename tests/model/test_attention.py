@@ -21,7 +21,13 @@ def test_each_kind_takes_its_path():
     assert path(1000, 1000, attention="dp-free", normaliser="sigmoid") == "convolution"
     assert path(1000, 1000, attention="dp-free", bias="log") == "convolution"
     assert path(1000, 1000, attention="dp-free", bias="fire") == "rows"
-    assert path(1000, 1000, attention="dot") == "rows"
+    assert path(1000, 1000, attention="dot") == "causal"
+    assert path(1000, 1000, attention="dot", bias="rope", normaliser="softmax-sink") == "causal"
+    assert path(1000, 1000, attention="dot", normaliser="sigmoid") == "rows"
+    assert path(1000, 1000, attention="dot", normaliser="none") == "rows"
+    assert path(1000, 1000, attention="tmx") == "rows"
+    assert path(1000, 1, attention="dot") == "rows"
+    assert path(5000, 5000, attention="dot") == "rows"  # N^2 weights of one sequence would be too many
     assert path(8, 8, attention="dp-free") == "rows"
 
 

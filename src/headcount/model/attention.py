@@ -7,6 +7,7 @@
 | dp-free   | few       | any                | `rows`: weights [H, R, N] shared by the batch, O(N H f)    |
 | dp-free   | all       | -b s, exp          | `recurrence`: state_t = e^{-b} state_{t-1} + u_t, O(N H f) |
 | dp-free   | all       | Toeplitz           | `convolution` by FFT, O(N log N H f)                       |
+| dot       | all       | any, exp / total   | `causal`: blocks of rows with their own derivative         |
 | any other | any       | any                | `rows` in chunks: O(N R), memory linear in N               |
 
 Each path is tested equal to the dense float64 reference. Heads contract tokens before any D-sized work where that is
@@ -18,10 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.model import paths
+from headcount.model import causal, paths
 from headcount.model.biases.base import AbstractBias
 from headcount.model.normalisers import AbstractNormaliser
-from headcount.model.scores import AbstractScore
+from headcount.model.products import linear
+from headcount.model.scores import AbstractScore, DotProduct, lags_and_positions
 from headcount.model.shape import LayerShape, normal
 from headcount.model.stream import Stream
 
@@ -56,15 +58,21 @@ class Attention(eqx.Module):
     def path(self, length: int, rows: int) -> str:
         """The name of the path that a call with these sizes takes."""
         every = rows == length and length > DENSE_ROWS
+        softmax = self.normaliser.exponential and self.normaliser.divides
+        if every and softmax and isinstance(self.score, DotProduct) and length**2 <= paths.BLOCK_ENTRIES:
+            return "causal"
         if not (every and self.score.content_free and self.bias.toeplitz):
             return "rows"
         return "recurrence" if self.bias.decay() is not None and self.normaliser.exponential else "convolution"
 
     def __call__(self, stream: Stream, rows: np.ndarray) -> jax.Array:
         """The heads' sum at the rows.  [B, R, D]"""
+        path = self.path(stream.length, len(rows))
+        if path == "causal":
+            return self._causal(stream.full())
         if not self.score.content_free:
             return self._by_content(stream, rows)
-        sums = PATHS[self.path(stream.length, len(rows))]
+        sums = PATHS[path]
 
         def contract(u: jax.Array) -> jax.Array:
             """[B, N, f] or [B, N, H, f] → [B, R, H, f]"""
@@ -89,6 +97,30 @@ class Attention(eqx.Module):
         if lift is None:
             return jnp.einsum("brhd,hvd,hev->bre", gathered, self.w_value, self.w_out, optimize="optimal")
         return jnp.einsum("brhf,df,hvd,hev->bre", gathered, lift, self.w_value, self.w_out, optimize="optimal")
+
+    def _causal(self, x: jax.Array) -> jax.Array:
+        """Dot products under softmax at every position.  [B, N, D] → [B, N, D]"""
+        assert isinstance(self.score, DotProduct)
+        batch, length, width = x.shape
+        heads, v, _ = self.w_value.shape
+        maps = [self.score.w_query, self.score.w_key, self.w_value]  # one product for all three
+        cuts = np.cumsum([w.shape[1] * heads for w in maps])[:-1].tolist()
+        joined = linear(jnp.concatenate([w.reshape(-1, width) for w in maps]), x)
+        q, k, values = (part.reshape(batch, length, heads, -1) for part in jnp.split(joined, cuts, axis=-1))  # [B, N, H, ·]
+        every = jnp.arange(length)
+        q, k = self.bias.turn(q, k, every)
+        sink = self.normaliser.sink(self.bias, every + 1)
+        q, k, values = (jnp.swapaxes(a, 1, 2) for a in (q, k, values))  # heads first: every product below is contiguous
+        context = causal.attend(q, k, values, self._past(length), sink)  # [B, H, N, v]
+        w_out = jnp.swapaxes(self.w_out, 0, 1).reshape(width, heads * v)
+        return linear(w_out, jnp.swapaxes(context, 1, 2).reshape(batch, length, heads * v))
+
+    def _past(self, length: int) -> jax.Array:
+        """The bias of every lag, -inf in the future; a rotary bias has acted on queries and keys.  [H, N, N]"""
+        every = jnp.arange(length)
+        past = every[None, :] <= every[:, None]
+        logits = jnp.zeros((self.heads, 1, 1)) if self.bias.rotary else self.bias.logits(*lags_and_positions(every, length))
+        return jnp.where(past, logits, -jnp.inf)
 
     def _by_content(self, stream: Stream, rows: np.ndarray) -> jax.Array:
         x = stream.full()  # [B, N, D]

@@ -44,6 +44,26 @@ class AbstractNorm(eqx.Module):
 norms: Registry[AbstractNorm] = Registry("norm", AbstractNorm)
 
 
+@jax.custom_vjp
+def _standard(x: jax.Array) -> jax.Array:
+    """(x - mean) / deviation over D. With y the result:  dx = (g - mean(g) - y mean(g y)) / deviation."""
+    return _standard_forward(x)[0]
+
+
+def _standard_forward(x):
+    centred = x - x.mean(-1, keepdims=True)
+    inverse = jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + EPSILON)
+    return centred * inverse, (centred * inverse, inverse)
+
+
+def _standard_backward(kept, g):
+    y, inverse = kept
+    return (inverse * (g - g.mean(-1, keepdims=True) - y * (g * y).mean(-1, keepdims=True)),)
+
+
+_standard.defvjp(_standard_forward, _standard_backward)
+
+
 class Scale(eqx.Module):
     """Subtract the mean and divide by the standard deviation over D, then scale and shift."""
 
@@ -55,10 +75,7 @@ class Scale(eqx.Module):
         return cls(jnp.ones(width), jnp.zeros(width))
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        fine = x.astype(compute_dtype(x.dtype))
-        centred = fine - fine.mean(-1, keepdims=True)
-        normed = centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + EPSILON)
-        return normed.astype(x.dtype) * self.scale + self.offset
+        return _standard(x.astype(compute_dtype(x.dtype))).astype(x.dtype) * self.scale + self.offset
 
 
 @norms.register("none", formula="x + f(x)", ref=Ref("wang-e-2024", "Section 2.2"))

@@ -27,9 +27,9 @@ def weights(bias: AbstractBias, normaliser: AbstractNormaliser, logits: jax.Arra
         return jnp.where(logits == -jnp.inf, 0, normaliser.rise(logits))
     top = jnp.max(logits, axis=-1)  # [..., H, R]
     sink = normaliser.sink(bias, rows + 1)
-    shift = _shift(top, sink)
+    shift = row_shift(top, sink)
     rise = normaliser.rise(logits - shift[..., None])
-    return rise / _denominator(jnp.sum(rise, axis=-1), shift, sink)[..., None]
+    return rise / denominator(jnp.sum(rise, axis=-1), shift, sink)[..., None]
 
 
 def weighted_sum(weights: jax.Array, u: jax.Array) -> jax.Array:
@@ -83,8 +83,8 @@ def recurrence(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array,
     _, (sums, totals) = jax.lax.scan(step, start, jnp.moveaxis(u_heads, 1, 0))  # [N, B, H, f], [N, H]
     if normaliser.divides:  # the largest logit of every row is 0, at lag 0
         sink = normaliser.sink(bias, jnp.arange(length) + 1)
-        shift = _shift(jnp.zeros((rate.shape[0], length), dtype), sink)  # [H, N]
-        sums = sums * (jnp.exp(-shift) / _denominator(jnp.exp(-shift) * totals.T, shift, sink)).T[:, None, :, None]
+        shift = row_shift(jnp.zeros((rate.shape[0], length), dtype), sink)  # [H, N]
+        sums = sums * (jnp.exp(-shift) / denominator(jnp.exp(-shift) * totals.T, shift, sink)).T[:, None, :, None]
     return jnp.moveaxis(sums, 0, 1).astype(u.dtype)
 
 
@@ -103,14 +103,14 @@ def convolution(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array
         return _convolved(kernel, u).astype(u.dtype)
     top = jax.lax.cummax(logits, axis=1)  # [H, N]: the largest logit that row t sees
     sink = normaliser.sink(bias, lags + 1)
-    shift = _shift(top, sink)  # [H, N]
+    shift = row_shift(top, sink)  # [H, N]
     common = _finite(jnp.max(logits, axis=1))  # [H]
 
     def by_fft(u: jax.Array) -> jax.Array:
         kernel = normaliser.rise(logits - common[:, None])  # [H, N]
         scale = jnp.exp(jnp.minimum(common[:, None] - shift, _widest(kernel.dtype)))  # [H, N]
         totals = jnp.cumsum(kernel, axis=1) * scale
-        weight = jnp.where(top == -jnp.inf, 0, scale / _denominator(totals, shift, sink))
+        weight = jnp.where(top == -jnp.inf, 0, scale / denominator(totals, shift, sink))
         return (_convolved(kernel, u) * weight.T[None, :, :, None]).astype(u.dtype)
 
     if bias.decreasing:
@@ -144,12 +144,12 @@ def _finite(top: jax.Array) -> jax.Array:
     return jax.lax.stop_gradient(jnp.where(jnp.isfinite(top), top, 0))
 
 
-def _shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
+def row_shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
     """What is subtracted from a row's logits: the largest of them and of the sink, 0 for a row that sees nothing."""
     return _finite(top if sink is None else jnp.maximum(top, sink))
 
 
-def _denominator(total: jax.Array, shift: jax.Array, sink: jax.Array | None) -> jax.Array:
+def denominator(total: jax.Array, shift: jax.Array, sink: jax.Array | None) -> jax.Array:
     """Sum of the row (and of the sink); 1 for a row that sees nothing, whose numerators are all 0."""
     if sink is not None:
         total = total + jnp.exp(sink - shift)

@@ -7,7 +7,8 @@ times less work (numerics 9). Anything else asks for `full`.
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
+
+from headcount.model.products import linear
 
 
 class Stream(eqx.Module):
@@ -30,7 +31,7 @@ class Stream(eqx.Module):
         """The stream at some rows.  [B, R, D]"""
         x = self.features[:, rows]
         if self.lift is not None:
-            x = jnp.einsum("brf,df->brd", x, self.lift)
+            x = linear(self.lift, x)
         if self.offset is not None:
             x = x + self.offset
         if self.positions is not None:

@@ -12,7 +12,6 @@ Worked example — the paper's one-layer model with lin bias, two heads, no dot 
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from headcount.memory.read import AbstractRead
@@ -21,6 +20,7 @@ from headcount.model.base import AbstractModel, check_tokens
 from headcount.model.embedding import AbstractEmbedding
 from headcount.model.ffn import AbstractFFN
 from headcount.model.norms import AbstractNorm
+from headcount.model.products import linear
 from headcount.model.stream import Stream
 
 
@@ -67,7 +67,7 @@ class Transformer(AbstractModel):
         out = self.layers[-1](stream, rows)  # [B, R, D or o]
         if self.final_norm is not None:
             out = self.final_norm.before(out)
-        return out if self.unembedding is None else jnp.einsum("brd,od->bro", out, self.unembedding)
+        return out if self.unembedding is None else linear(self.unembedding, out)
 
 
 def _static(rows: np.ndarray, length: int) -> np.ndarray | slice:

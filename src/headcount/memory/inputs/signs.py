@@ -3,9 +3,9 @@
 import dataclasses
 import math
 
-import jax
 import jax.numpy as jnp
 
+from headcount.core.bits import words
 from headcount.core.refs import Ref
 from headcount.memory.inputs.base import PAPER_6, AbstractIndependent, default_float, inputs
 
@@ -15,7 +15,7 @@ TRITS = 10  # base-3 digits taken from one 32-bit word
 @inputs.register("boolean", formula="x_t uniform on {-1, +1}^d / sqrt(d)", ref=PAPER_6)
 @dataclasses.dataclass(frozen=True)
 class Boolean(AbstractIndependent):
-    """Independent fair signs. Thirty-two are drawn from each random word."""
+    """Independent fair signs: the bits of one random word go to 32 sequences, so that neighbours are computed together."""
 
     d: int = 1
 
@@ -28,10 +28,10 @@ class Boolean(AbstractIndependent):
         return ((-1.0,), (1.0,)) if self.d == 1 else None
 
     def sample(self, key, batch, length):
-        count = batch * length * self.d
-        words = jax.random.bits(key, (-(-count // 32), 1), jnp.uint32)
-        bits = (words >> jnp.arange(32, dtype=jnp.uint32)[None, :]) & 1  # [words, 32]
-        signs = bits.reshape(-1)[:count].astype(default_float()) * 2 - 1
+        groups, tokens = -(-batch // 32), length * self.d
+        drawn = words(key, groups * tokens).reshape(groups, 1, tokens)
+        bits = (drawn >> jnp.arange(32, dtype=jnp.uint32)[None, :, None]) & 1  # [groups, 32, N d]
+        signs = bits.reshape(groups * 32, tokens)[:batch].astype(default_float()) * 2 - 1
         return signs.reshape(batch, length, self.d) / math.sqrt(self.d)
 
 
@@ -52,8 +52,8 @@ class Ternary(AbstractIndependent):
 
     def sample(self, key, batch, length):
         count = batch * length * self.d
-        words = jax.random.bits(key, (-(-count // TRITS), 1), jnp.uint32)
+        drawn = words(key, -(-count // TRITS))[:, None]
         powers = jnp.asarray([3**i for i in range(TRITS)], jnp.uint32)
-        digits = (words // powers) % 3  # [words, 10]
+        digits = (drawn // powers) % 3  # [words, 10]
         values = digits.reshape(-1)[:count].astype(default_float()) - 1
         return values.reshape(batch, length, self.d) / math.sqrt(self.d)

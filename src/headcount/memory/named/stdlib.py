@@ -5,7 +5,8 @@
 Bytes are clipped to ASCII (0, …, 127); windows are drawn anywhere in the concatenated files of a split, and files are
 split 9 : 1 into training and testing, so no file is seen in both. The answer lies in the future of the position that
 is read, hence `causal = False`: at the last token of a window it is unknown, and masked. The corpus depends on the
-version of Python; its hash is part of the spec, and a spec made with another corpus is refused.
+version of Python; its hash is part of the spec, and a spec made with another corpus is refused. With `path`, a text file or a
+folder of texts, the corpus is the user's own, by the same rules.
 
 Worked example — the label of each byte of `def ` is the byte after it, and the last has none:
 
@@ -30,7 +31,7 @@ import numpy as np
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.named.base import UNDEFINED, AbstractTokens
-from headcount.memory.named.corpus import LARGEST_BYTE, python_corpus
+from headcount.memory.named.corpus import LARGEST_BYTE, python_corpus, text_corpus
 from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import Family, MemoryProfile, targets
 
@@ -44,30 +45,33 @@ class Split(enum.StrEnum):
 
 @targets.register(
     "stdlib",
-    formula="y_t = x_{t+1}, bytes of the Python standard library",
+    formula="y_t = x_{t+1}, bytes of the Python standard library (or of path=...)",
     ref=Ref("headcount", "stand-in for experiments 1a and 3b"),
 )
 @dataclasses.dataclass(frozen=True)
 class Stdlib(AbstractTokens):
-    """Next-byte prediction on the sources of Python itself."""
+    """Next-byte prediction on the sources of Python itself, or on any text."""
 
     causal: ClassVar[bool] = False
     megabytes: float = 3.0
     split: Split = Split.TRAIN
     sha256: str = ""
     read: AbstractRead = Everywhere()
+    path: str = ""  # a text file or a folder of texts instead of the standard library
 
     def __post_init__(self):
         digest = self._corpus().sha256
         require(
             self.sha256 in ("", digest),
-            f"the standard library's corpus has hash {digest[:16]}…",
+            f"the corpus of {self.path or 'the standard library'} has hash {digest[:16]}…",
             f"{self.sha256[:16]}…",
-            "run with the Python version that the spec was made with, or leave out sha256",
+            "run with the texts (or the Python version) that the spec was made with, or leave out sha256",
         )
         object.__setattr__(self, "sha256", digest)
 
     def _corpus(self):
+        if self.path:
+            return text_corpus(Path(self.path), self.megabytes)
         return python_corpus(Path(sysconfig.get_path("stdlib")), self.megabytes)
 
     @property
