@@ -1,0 +1,56 @@
+"""From what a program returned to what a reader is told."""
+
+import numpy as np
+
+from headcount.memory.target import AbstractTarget
+from headcount.train.plan import Plan
+from headcount.train.population import target_variance
+from headcount.train.record import Outcome
+from headcount.train.spec import Loss, TrainSpec
+from headcount.train.splits import Splits
+from headcount.train.step import Row
+
+Told = tuple[str, int | None, str, dict[str, list[float]], dict[str, float]]
+
+
+def outcome(plan: Plan, spec: TrainSpec, rows: Row, stops: np.ndarray, diverged: int, scale: float) -> Told:
+    """(outcome, step, sentence, metrics, final). `scale` is the loss of the best constant answer."""
+    reached = int(np.count_nonzero(rows.step == stops))  # log points; those after the end were skipped
+    if reached and not np.isfinite(rows.eval_loss[reached - 1]) and not diverged:
+        diverged, reached = int(rows.step[reached - 1]), reached - 1
+    metrics = _metrics(plan, rows, reached, scale)
+    if diverged:
+        sentence = f"diverged at step {diverged}: the loss was not finite or above {spec.limit:g}"
+        return Outcome.DIVERGED, diverged, sentence, metrics, {}
+    best = int(np.argmin(rows.validation_loss[:reached])) if plan.validation and spec.data.patience else reached - 1
+    final = {name: values[best] for name, values in metrics.items()}
+    found = f"test loss {final['eval_loss']:.4g}" + (f", accuracy {final['accuracy']:.1%}" if "accuracy" in final else "")
+    if reached < len(stops):
+        done = int(stops[reached - 1])
+        sentence = f"stopped early at step {done}: smallest validation loss at step {final['step']}, {found}"
+        return Outcome.STOPPED_EARLY, done, sentence, metrics, final
+    return Outcome.FINISHED, None, f"finished {stops[-1]} steps: {found}", metrics, final
+
+
+def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, list[float]]:
+    """The columns that say something, as plain numbers."""
+    named = {"step": rows.step, "train_loss": rows.train_loss, "eval_loss": rows.eval_loss}
+    if plan.loss is Loss.CROSS_ENTROPY:
+        named["accuracy"] = rows.accuracy
+    elif scale > 0:
+        named["relative_loss"] = rows.eval_loss.astype(np.float64) / scale
+    if plan.validation:
+        named["validation_loss"] = rows.validation_loss
+    return {name: column[:reached].tolist() for name, column in named.items()}
+
+
+def scale(plan: Plan, splits: Splits) -> float:
+    """The squared loss of the best constant answer: the variance of y, exactly or on the test sequences that count."""
+    test = splits.test
+    if test is None:
+        assert isinstance(plan.source, AbstractTarget)  # or the loss was refused
+        return target_variance(plan.source, plan.read, plan.test[2])
+    if plan.loss is Loss.CROSS_ENTROPY:
+        return 0.0
+    y = np.asarray(test.y, np.float64)[np.asarray(test.mask)]  # [reads, o]
+    return float(((y - y.mean(0)) ** 2).mean()) if len(y) else 0.0

@@ -1,0 +1,102 @@
+"""The exact expectation of the squared loss, without a single sample.
+
+A linear model reads kappa: answer_o = c_o + sum_{s,j} kappa_o(s, j) x_{t-s,j}; a linear target reads rho in the same way. For
+independent centred tokens with E x x^T = v I,
+
+    E (answer - y)^2 = v ||kappa - rho||^2 + (c - c')^2
+
+(theory 5: what experiments 4a and 4b are trained on). A kernel is the gradient of the answer in the input, at any point
+since the map is affine: one backward pass, O(N H), where the answers to N basis inputs would be O(N^2 H).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from headcount.core.errors import InputError
+from headcount.memory.essential import EssentialMemory
+from headcount.memory.fixed import FixedMemory
+from headcount.memory.named.base import AbstractNamed
+from headcount.memory.read import AbstractRead
+from headcount.memory.readouts import Linear
+from headcount.memory.target import AbstractTarget
+from headcount.model.embedding import LinearEmbedding
+from headcount.model.ffn import NoFFN
+from headcount.model.transformer import Transformer
+
+Answers = Callable[[jax.Array, AbstractRead], jax.Array]
+
+
+def kernel(answers: Answers, read: AbstractRead, length: int, dim: int) -> tuple[jax.Array, jax.Array]:
+    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N, d], [o]"""
+    zero = jnp.zeros((1, length, dim), jnp.result_type(float))
+    constant, pull = jax.vjp(lambda x: answers(x, read)[0, 0], zero)
+    return jax.vmap(lambda unit: pull(unit)[0][0])(jnp.eye(len(constant), dtype=constant.dtype)), constant
+
+
+def population_loss(model: Answers, target: Answers, read: AbstractRead, length: int, dim: int, variance: float) -> jax.Array:
+    """E (answer - y)^2 over the inputs' law, averaged over outputs."""
+    kappa, c = kernel(model, read, length, dim)
+    rho, c_target = kernel(target, read, length, dim)
+    return jnp.mean(variance * jnp.sum((kappa - rho) ** 2, axis=(1, 2)) + (c - c_target) ** 2)
+
+
+def target_variance(target: AbstractTarget, read: AbstractRead, length: int) -> float:
+    """The variance of y: the loss of the best constant."""
+    rho, _ = kernel(target.evaluate, read, length, target.dim)
+    return variance_of(target) * float(jnp.mean(jnp.sum(rho**2, axis=(1, 2))))
+
+
+def variance_of(target: object) -> float:
+    """v of the inputs' law."""
+    return _member(target).inputs.variance
+
+
+def _member(target: object) -> Any:
+    return target.target if isinstance(target, AbstractNamed) else target
+
+
+def check_population(target: object, model: object, length: int, samples: int) -> None:
+    """Refuse, with all the reasons, where the formula does not hold."""
+    reasons = [*_of_target(target, length), *_of_model(model)]
+    if samples:
+        reasons.append(f"the data are {samples} samples, not fresh")
+    if reasons:
+        raise InputError(
+            f"loss population: {', and '.join(reasons)}",
+            "a fixed or essential memory with linear readout on independent inputs, read at one position, and a linear model "
+            "(attention dp-free, ffn none, norm none, real tokens)",
+            "change these, or use loss squared",
+        )
+
+
+def _of_target(target: object, length: int) -> list[str]:
+    member = _member(target)
+    if not isinstance(member, (FixedMemory, EssentialMemory)):
+        return [f"the target ({getattr(type(target), 'kind', type(target).__name__)}) is no fixed or essential memory"]
+    reasons = []
+    if not isinstance(member.readout, Linear):
+        reasons.append(f"the target's readout is {member.readout.kind}, not linear")
+    if not (member.inputs.iid and member.inputs.variance is not None):
+        reasons.append(f"the inputs ({member.inputs.kind}) are not independent and centred")
+    if len(target.read.rows(length)) != 1:  # type: ignore[attr-defined]
+        reasons.append("the target is read at more than one position")
+    return reasons
+
+
+def _of_model(model: object) -> list[str]:
+    if not isinstance(model, Transformer):
+        return [f"the model is a {type(model).__name__}, no Transformer"]
+    reasons = [] if isinstance(model.embedding, LinearEmbedding) else ["the embedding is not linear"]
+    for i, layer in enumerate(model.layers, start=1):
+        if not layer.attention.score.content_free:
+            reasons.append(f"the attention of layer {i} is {layer.attention.score.kind}, not dp-free")
+        if not isinstance(layer.ffn, NoFFN):
+            reasons.append(f"the ffn of layer {i} is {layer.ffn.kind}, not none")
+        if {layer.attention_norm.kind, layer.ffn_norm.kind} != {"none"}:
+            reasons.append(f"layer {i} has a norm")
+    if model.final_norm is not None and model.final_norm.kind != "none":
+        reasons.append("there is a final norm")
+    return reasons

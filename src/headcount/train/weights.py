@@ -1,0 +1,40 @@
+"""The weights that training starts from."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from headcount.core.registry import PartSpec
+from headcount.core.seeds import Seeds
+from headcount.core.spec import content_hash
+from headcount.model.base import AbstractModel
+from headcount.model.baselines import baselines
+from headcount.model.spec import ModelSpec
+from headcount.train.compiled import Program, compiled
+from headcount.train.data import Source
+
+_INITIALISERS: dict[tuple[Any, ...], Program] = {}
+
+
+def build(recipe: ModelSpec | PartSpec, source: Source, key: jax.Array) -> AbstractModel:
+    """Fresh weights with the source's sizes."""
+    if isinstance(recipe, ModelSpec):
+        return recipe.build(key, dim=source.dim, vocabulary=source.vocabulary, outputs=source.outputs)
+    return baselines.build(recipe, source.dim, source.vocabulary, source.outputs, key)
+
+
+def structure(recipe: ModelSpec | PartSpec, source: Source) -> AbstractModel:
+    """The model with shapes in place of weights: nothing is computed."""
+    return eqx.filter_eval_shape(lambda key: build(recipe, source, key), jax.random.key(0))
+
+
+def fresh_model(recipe: ModelSpec | PartSpec, source: Source, seed: int) -> AbstractModel:
+    """Random weights from the seed's own stream; compiled, so that they are the same to the bit wherever they are made."""
+    tree = jax.tree.structure(structure(recipe, source))
+    known = (content_hash(recipe), tree, jnp.result_type(float))
+    key = Seeds(seed).init()
+    if known not in _INITIALISERS:
+        _INITIALISERS[known] = compiled(lambda key: jax.tree.leaves(build(recipe, source, key)), key)
+    return jax.tree.unflatten(tree, _INITIALISERS[known].call(key))

@@ -1,0 +1,89 @@
+"""The exact loss: against basis inputs, against the float64 reference, against sampling; and when it is refused."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.memory.named import targets
+from headcount.memory.read import Last
+from headcount.model.spec import ModelSpec
+from headcount.train.population import check_population, kernel, population_loss, target_variance, variance_of
+
+LENGTH = 24
+LINEAR = ModelSpec(heads=3, width=5, head_dim=2, attention="dp-free", ffn="none", bias="log1p")
+
+
+def built(spec=LINEAR, dim=1):
+    model = spec.build(jax.random.key(1), dim=dim)
+    return model.__class__(**{**vars(model), "embedding": _shifted(model.embedding)})
+
+
+def _shifted(embedding):
+    """With an offset, so that the answer has a constant."""
+    return embedding.__class__(embedding.weight, embedding.offset + 0.3, embedding.position)
+
+
+@pytest.mark.parametrize("spec", [LINEAR, LINEAR.model_copy(update={"layers": 2}), LINEAR.model_copy(update={"readout": "linear"})])
+def test_the_kernel_is_the_answer_to_basis_inputs(spec, x64):
+    model = built(spec)
+    kappa, constant = kernel(model, Last(), LENGTH, 1)
+    basis = jnp.eye(LENGTH)[:, :, None]  # [N, N, 1]: input i is 1 at row i
+    np.testing.assert_allclose(kappa[0, :, 0] + constant, model(basis, Last())[:, 0, 0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(constant, model(jnp.zeros((1, LENGTH, 1)), Last())[0, 0], rtol=1e-12)
+
+
+def test_the_targets_kernel_is_its_definition(x64):
+    rho, constant = kernel(targets.build("exp-4a").evaluate, Last(), LENGTH, 1)
+    assert np.asarray(rho[0, :, 0]) == pytest.approx([(LENGTH - 1 - row) ** -0.5 for row in range(LENGTH - 1)] + [0.0], rel=1e-12)
+    assert float(constant[0]) == 0.0
+
+
+@pytest.mark.parametrize("memory", ["exp-4b", "fixed:lags=2+5,inputs=uniform", "essential:kernel=power:1.5,inputs=gaussian(d=2)"])
+def test_the_loss_is_the_mean_over_many_samples(memory, x64):
+    target = targets.build(memory)
+    model = built(dim=target.dim)
+    exact = population_loss(model, target.evaluate, Last(), LENGTH, target.dim, variance_of(target))
+    batch = target.sample(jax.random.key(0), 20000, LENGTH)
+    each = np.asarray((model(batch.x, Last()) - batch.y)[:, 0, 0] ** 2)
+    assert float(exact) == pytest.approx(each.mean(), abs=5 * each.std() / np.sqrt(len(each)))
+    variance = np.asarray(batch.y)[:, 0, 0].var()
+    assert target_variance(target, Last(), LENGTH) == pytest.approx(variance, rel=0.1)
+
+
+def test_refused_with_all_the_reasons():
+    with pytest.raises(InputError) as caught:
+        spec = ModelSpec(width=4, norm="post-ln", readout="linear")
+        check_population(
+            targets.build("fixed:lags=1,readout=product,inputs=ar1(phi=0.5),read=all"), spec.build(jax.random.key(0), dim=1), 8, 10
+        )
+    for words in (
+        "readout is product",
+        "ar1",
+        "more than one position",
+        "is dot",
+        "is relu",
+        "layer 1 has a norm",
+        "final norm",
+        "10 samples",
+    ):
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("memory", "words"),
+    [("prop42", "no fixed or essential"), ("adaptive-boolean", "no fixed or essential"), ("parity:lags=2", "not linear")],
+)
+def test_other_memories_are_refused(memory, words):
+    target = targets.build(memory)
+    with pytest.raises(InputError, match=words):
+        check_population(target, LINEAR.build(jax.random.key(0), dim=target.dim), 128, 0)
+
+
+def test_a_recurrent_network_is_refused():
+    from headcount.model.baselines import baselines
+
+    model = baselines.build("gru:width=4", 1, None, 1, jax.random.key(0))
+    with pytest.raises(InputError, match="GRU, no Transformer"):
+        check_population(targets.build("exp-4a"), model, 16, 0)
