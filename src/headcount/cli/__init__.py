@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 import headcount
-from headcount.cli import doctor, fit, listing, reproduce
+from headcount.cli import bound, build, doctor, fit, listing, plan, reproduce, sweep, train
 from headcount.core.errors import HeadcountError
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
-for verb in (fit, reproduce, listing, doctor):
+for verb in (fit, bound, plan, build, train, sweep, reproduce, listing, doctor):
     verb.register(app)
 
 

@@ -1,0 +1,251 @@
+"""`headcount sweep`, `status` and `results`: a plan of runs into a store, how it stands, and its figures as a table."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from headcount.cli.common import console, print_json, progress_console
+from headcount.core.errors import CheckFailed, require, unknown
+from headcount.lab.example import EXAMPLE
+from headcount.lab.progress import Progress, spoken
+
+if TYPE_CHECKING:
+    from headcount.lab.engine import AbstractEngine
+    from headcount.lab.estimate import Estimate
+    from headcount.lab.runner import Job
+    from headcount.lab.status import Status
+    from headcount.lab.sweep import Summary
+
+ENGINES = ("local", "ray")
+LINE_SECONDS = 10.0  # without a terminal, a line of progress no more often than this
+SHOWN = 60  # runs listed by --dry-run for people; --json lists all
+
+
+def sweep(
+    plan: Annotated[
+        Path | None, typer.Argument(help="a .yaml, .toml or .json file: baseline, axes, changes, seeds (see --example)")
+    ] = None,
+    store: Annotated[Path, typer.Option(help="the file that holds the results; created where there is none")] = Path("runs.sqlite"),
+    workers: Annotated[int | None, typer.Option(help="worker processes; without it one a core")] = None,
+    engine: Annotated[str, typer.Option(help="local, or ray for a cluster")] = "local",
+    address: Annotated[str | None, typer.Option(help="the Ray cluster; without it one is started here for the sweep")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="list the runs, measure briefly, and tell what they will cost")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="end at the first run that fails")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="compute runs that failed before once more")] = False,
+    force: Annotated[bool, typer.Option("--force", help="drop the stored results of this plan and compute them again")] = False,
+    weights: Annotated[bool, typer.Option("--weights", help="keep the trained models beside the store")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="keep each local worker on a core of its own")] = False,
+    example: Annotated[bool, typer.Option("--example", help="print a small ready plan and end")] = False,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """Compute every run of a plan that the store does not hold yet. Running the same command again continues."""
+    if example:
+        sys.stdout.write(EXAMPLE)
+        return
+    require(plan is not None, "no plan", "a plan file", "write one from headcount sweep --example")
+    assert plan is not None
+    chosen = _engine(engine, address, workers, pin)
+    from headcount.lab import sweep as lab
+    from headcount.lab.trainer import Trainer
+
+    runner = Trainer(weights=weights)
+    if dry_run:
+        jobs = lab.jobs_of(plan, runner)
+        _dry_run(jobs, store, chosen, runner, json)
+        return
+    with watcher() as watch, contextlib.redirect_stdout(sys.stderr):  # Ray prints; stdout is for the answer alone
+        done = lab.sweep(
+            plan, store, engine=chosen, runner=runner, fail_fast=fail_fast, retry_failed=retry_failed, force=force, watch=watch
+        )
+    if json:
+        print_json(done.to_json())
+    else:
+        _print_summary(done)
+    _conclude(done, force)
+
+
+def status(
+    store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
+    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """How a store stands: finished, failed and why, running, still to do. Also while a sweep runs."""
+    from headcount.lab.status import status as look
+
+    found = look(store)
+    if json:
+        print_json(found.to_json())
+    else:
+        _print_status(found)
+
+
+def results(
+    store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
+    csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout (the default)")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="a Parquet file on stdout; needs the extra `data`")] = False,
+    curves: Annotated[bool, typer.Option("--curves", help="one row a run, metric and logged step instead of one a run")] = False,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """The stored figures as a table on stdout, one row a run. Also while a sweep runs."""
+    require(csv + parquet + json <= 1, "more than one of --csv, --parquet and --json", "one of them", "drop the others")
+    require(not (parquet and sys.stdout.isatty()), "--parquet onto a terminal", "stdout in a file or a pipe", "add > results.parquet")
+    from headcount.lab import results as lab
+
+    table, damaged = lab.results(store, curves)
+    if damaged:
+        progress_console.print(f"warning: {len(damaged)} damaged rows are left out (headcount sweep computes them again): {damaged[0]} …")
+    if json:
+        print_json({"columns": list(table), "rows": [list(row) for row in zip(*table.values(), strict=True)], "damaged": damaged})
+    elif parquet:
+        sys.stdout.buffer.write(lab.to_parquet(table))
+    else:
+        sys.stdout.write(lab.to_csv(table))
+
+
+def register(app: typer.Typer) -> None:
+    app.command("sweep")(sweep)
+    app.command("status")(status)
+    app.command("results")(results)
+
+
+def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "AbstractEngine":
+    if name not in ENGINES:
+        raise unknown("engine", name, ENGINES)
+    if name == "ray":
+        from headcount.lab.ray_engine import RayEngine
+
+        require(not pin, "--pin with the ray engine", "a local engine", "drop --pin")
+        return RayEngine(address, workers)
+    from headcount.lab.local import LocalEngine
+
+    require(address is None, f"--address {address} with the local engine", "--engine ray", "add --engine ray, or drop --address")
+    return LocalEngine(workers, pin)
+
+
+@contextlib.contextmanager
+def watcher() -> Iterator[Callable[[Progress], None]]:
+    """What shows progress on stderr: a bar on a terminal, else a line now and then; failures at once in both."""
+    if not progress_console.is_terminal:
+        yield _Lines()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(
+        TextColumn("sweep"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=progress_console,
+    ) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(progress: Progress) -> None:
+            for line in progress.news:
+                bar.console.print(escape(line))
+            bar.update(task, total=progress.total, completed=progress.done, description=progress.line().partition(", ")[2])
+
+        yield show
+
+
+class _Lines:
+    """Progress as plain lines."""
+
+    def __init__(self) -> None:
+        self.last, self.when = "", -LINE_SECONDS
+
+    def __call__(self, progress: Progress) -> None:
+        for news in progress.news:
+            self._print(news)
+        counts = f"{progress.done} {progress.failed}"
+        due = progress.seconds - self.when >= LINE_SECONDS or progress.done == progress.total
+        if counts != self.last and due:
+            self.last, self.when = counts, progress.seconds
+            self._print(progress.line())
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+
+def _print_summary(done: "Summary") -> None:
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(done.outcomes.items())) or "none stored"
+    console.print(f"{escape(done.store)}: {done.runs} runs: {outcomes}" + (f", {done.missing} missing" if done.missing else ""))
+    parts = [f"{done.computed} computed now in {spoken(done.seconds)} ({spoken(done.cpu_seconds)} of CPU time)"]
+    parts += [f"{done.before} stored before"] if done.before else []
+    parts += [f"{done.elsewhere} computed by another sweep meanwhile"] if done.elsewhere else []
+    console.print(", ".join(parts))
+    if done.complete:
+        console.print(f"headcount results {escape(done.store)} --csv gives the figures")
+
+
+def _conclude(done: "Summary", force: bool) -> None:
+    """How it ended, for a script: nothing, ^C (130), or failed runs (1)."""
+    if done.interrupted:
+        if force:
+            progress_console.print("what was computed again is stored: go on without --force")
+        raise KeyboardInterrupt
+    if done.failed:
+        ended = "; ended at the first failure" if done.stopped else ""
+        raise CheckFailed(
+            f"{done.failed} of {done.runs} runs failed{ended}; see headcount status {done.store}; --retry-failed computes them again"
+        )
+
+
+def _print_status(found: "Status") -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    rows: list[tuple[str, Any]] = [("runs", found.runs)]
+    rows += [(f"  {name}", count) for name, count in sorted(found.outcomes.items())]
+    rows += [("  running", found.running), ("  to do", found.waiting)]
+    rows += [("  damaged", len(found.damaged))] if found.damaged else []
+    rows += [("CPU time", spoken(found.cpu_seconds))]
+    for name, value in rows:
+        table.add_row(name, str(value))
+    console.print(table)
+    for line in found.sweeps:
+        console.print(f"at work: {escape(line)}")
+    for failure in found.failures:
+        console.print(f"failed: {failure.id} {escape(failure.label)}: {escape(failure.error)}")
+    for id in found.damaged:
+        console.print(f"damaged: {escape(id)}: its checksum does not fit; headcount sweep computes it again")
+
+
+def _dry_run(jobs: "dict[str, Job]", path: Path, engine: "AbstractEngine", runner: Any, json: bool) -> None:
+    from headcount.lab.estimate import estimate
+    from headcount.lab.flat import labels
+    from headcount.lab.store import Store
+
+    rows: list[Any] = []
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            rows, _ = store.rows(jobs)
+    with contextlib.redirect_stdout(sys.stderr):
+        cost = estimate(jobs, rows, engine, runner)
+    states = {row.id: row.status for row in rows}
+    named = zip(jobs, labels([job.spec.to_plain() for job in jobs.values()]), strict=True)
+    runs = [{"id": id, "run": label, "status": states.get(id, "to do")} for id, label in named]
+    if json:
+        print_json({"runs": runs, "estimate": cost.to_json()})
+        return
+    for run in runs[:SHOWN]:
+        console.print(f"{run['id']}  {run['status']:<8}  {escape(run['run'])}")
+    if len(runs) > SHOWN:
+        console.print(f"… and {len(runs) - SHOWN} more (--json lists all)")
+    console.print(_told(cost, len(runs)))
+
+
+def _told(cost: "Estimate", runs: int) -> str:
+    if cost.to_do == 0:
+        return f"{runs} runs, all stored: nothing to do"
+    measured = f"{cost.measured} of {cost.shapes} shapes measured"
+    if not cost.ends:
+        return f"{runs} runs, {cost.to_do} to do; no shape could be measured in the time"
+    return (
+        f"{runs} runs, {cost.to_do} to do: about {cost.cpu_seconds / 60:.1f} CPU-minutes, {spoken(cost.seconds)} on {cost.workers} workers, "
+        f"until {cost.ends} ({measured})"
+    )

@@ -1,0 +1,54 @@
+"""The paper's eight experiments and four further checks, one file each, by id.
+
+    >>> [name for name in chosen(["4a", "1b"])]
+    ['1b', '4a']
+
+A value of `STUDIES` is called with a profile (1a and 3b also take a corpus) and gives the studies; its file is imported at that
+moment, so that listing what there is costs nothing. `rates` trains nothing: its studies are none, its tables are
+`rates.rates(profile)`.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from headcount.core.errors import require, unknown
+
+if TYPE_CHECKING:
+    from headcount.lab.experiments.study import Profile, Study
+
+EXPERIMENTS = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")
+CHECKS = ("rates", "depth", "heads", "bias")
+ALL = "all"
+WITH_CORPUS = ("1a", "3b")
+
+
+def _late(id: str) -> "Callable[..., tuple[Study, ...]]":
+    """The `studies` of a file that is imported when called."""
+    name = f"exp_{id}" if id in EXPERIMENTS else id
+
+    def studies(profile: "Profile", corpus: str | None = None) -> "tuple[Study, ...]":
+        made = importlib.import_module(f"headcount.lab.experiments.{name}").studies
+        return made(profile, corpus) if id in WITH_CORPUS else made(profile)
+
+    return studies
+
+
+STUDIES: "dict[str, Callable[..., tuple[Study, ...]]]" = {id: _late(id) for id in (*EXPERIMENTS, *CHECKS)}
+
+
+def chosen(ids: Iterable[str]) -> list[str]:
+    """The ids asked for, in the order of `STUDIES`, each once; "all" (or none) means every one."""
+    wanted = list(ids) or [ALL]
+    for id in wanted:
+        if id != ALL and id not in STUDIES:
+            raise unknown("experiment", id, [*STUDIES, ALL])
+    return [id for id in STUDIES if ALL in wanted or id in wanted]
+
+
+def studies_of(ids: Iterable[str], profile: "Profile", corpus: str | None = None) -> "tuple[Study, ...]":
+    """The studies of these ids, in order."""
+    names = chosen(ids)
+    used = corpus is None or any(id in WITH_CORPUS for id in names)
+    require(used, f"corpus {corpus} for {', '.join(names)}", f"an experiment on text: {' or '.join(WITH_CORPUS)}", "leave out the corpus")
+    return tuple(study for id in names for study in STUDIES[id](profile, corpus))

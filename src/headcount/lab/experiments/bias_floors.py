@@ -1,0 +1,82 @@
+"""What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1 <= s < N} (rho(s) - heads(s))^2.
+
+lin, log, log1p           the best l2 fit found (`kernel_numbers`); the certificate covers lag 0 and is kept where rho(0) = 0
+kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): at most their floor
+alibi, none               fixed curves: least squares, which is the floor exactly
+t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
+table                     any positive kernel with one head: 0
+rope, fire                not computed
+"""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+
+from headcount.lab.experiments.kernel_numbers import kernel_numbers
+from headcount.lab.experiments.study import Numbers
+from headcount.memory.kernels import AbstractKernel, kernels
+from headcount.model.biases.shaped import T5
+
+FITTED = {"lin": "lin", "log": "log", "log1p": "log1p", "kerple-power": "lin", "kerple-log": "log1p"}
+PROJECTION = "least squares in float64"
+
+
+def trivial_loss(kernel: str, length: int) -> float:
+    """Of answering with the residual alone: all lags but 0."""
+    values = kernels.build(kernel).values(length)[1:]
+    return float(values @ values)
+
+
+@functools.lru_cache(maxsize=256)
+def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
+    """The floor of `heads` heads of a bias on a kernel over `length` lags."""
+    built = kernels.build(kernel)
+    if bias in FITTED:
+        return _fitted(built, bias, heads, length)
+    if bias == "table":
+        return Numbers(
+            promised_text="none", possible=0.0, lower=0.0, certificate="a loss is not negative", note="one head draws any positive kernel"
+        )
+    values = built.values(length)[1:]
+    if bias in ("alibi", "none"):
+        return _projected(values, _curves(bias, heads, length), "fixed curves: exact for this number of heads")
+    if bias == "t5":
+        return _projected(values, _buckets(length), "constant on buckets: exact for every number of heads")
+    return Numbers(promised_text="none", certificate="none", note=f"no floor is computed for {bias}")
+
+
+def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbers:
+    found = kernel_numbers(kernel, FITTED[bias], heads, length)
+    own = bias == FITTED[bias] and float(kernel.values(1)[0]) == 0
+    note = found.note if bias == FITTED[bias] else f"contains {FITTED[bias]}: {found.note}"
+    return Numbers(
+        promised=found.promised if bias == FITTED[bias] else None,
+        promised_text=found.promised_text if bias == FITTED[bias] else "none",
+        possible=found.possible,
+        lower=found.lower if own else None,
+        certificate=found.certificate if own else "none",
+        float32=found.float32,
+        bfloat16=found.bfloat16,
+        note=note,
+    )
+
+
+def _curves(bias: str, heads: int, length: int) -> np.ndarray:
+    """[length - 1, H]: 2^{-8h/H} are ALiBi's slopes."""
+    rates = 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads) if bias == "alibi" else np.zeros(1)
+    return np.exp(-rates[None, :] * np.arange(1, length)[:, None])
+
+
+def _buckets(length: int) -> np.ndarray:
+    """[length - 1, buckets] indicators of the default T5 buckets, from the model's own map."""
+    bias = T5(jnp.zeros((1, 32)), 128)
+    index = np.asarray(bias.bucket(jnp.arange(1, length)))
+    return (index[:, None] == np.unique(index)[None, :]).astype(float)
+
+
+def _projected(values: np.ndarray, columns: np.ndarray, note: str) -> Numbers:
+    found, *_ = np.linalg.lstsq(columns, values, rcond=None)
+    off = values - columns @ found
+    loss = float(off @ off)
+    return Numbers(promised_text="none", possible=loss, lower=loss, certificate=PROJECTION, note=note)

@@ -1,0 +1,89 @@
+"""Depth: how far back can lin heads reach with L layers? A fixed lag T, trained loss against (T, L).
+
+One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T (theory 0.3), and no H <= T
+of them do (Theorem A). Layers compose: the lags of successive layers add up, so T = T_1 + … + T_L with T_i about T/L.
+
+Linear model (no networks, no normalisation, so that a head is e^{-p s} exactly), Boolean tokens, exact population loss: the loss
+is ||1{s=T} - kernel||_2^2, and answering 0 costs 1. Floors: L = 1 the best l2 fit with its certificate; L > 1 what the
+composition of the best single-layer fits gives, computed by convolving them (an upper bound of the floor; no lower
+bound is known).
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from headcount.lab.experiments.kernel_numbers import fitted, kernel_numbers
+from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Variant
+from headcount.memory.kernels import Lag
+
+HEADS = 4
+LENGTH = 32
+SIZES: Mapping[Profile, Mapping[str, Any]] = {
+    Profile.SMOKE: {"lags": (1, 4), "layers": (1,), "steps": 500, "seeds": 2},
+    Profile.LAPTOP: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 2000, "seeds": 3},
+    Profile.FULL: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 10000, "seeds": 5},
+}
+
+
+def studies(profile: Profile) -> tuple[Study, ...]:
+    """One study: the arms `lag-T-layers-L`."""
+    size = SIZES[profile]
+    arms = tuple(_arm(lag, layers, size["steps"]) for layers in size["layers"] for lag in size["lags"])
+    return (
+        Study(
+            "depth",
+            Variant.FURTHER,
+            "Depth: how far back do lin heads reach?",
+            "A fixed lag T grows; does depth keep it in reach where more weight would be needed?",
+            arms,
+            tuple(range(size["seeds"])),
+            x_label="lag",
+            y_label="population MSE",
+            notes=(f"{HEADS} lin heads a layer, no networks, normalisation-free; answering 0 costs 1",),
+        ),
+    )
+
+
+def _arm(lag: int, layers: int, steps: int) -> Arm:
+    run = {
+        "memory": {"kind": "fixed", "lags": [lag]},
+        "model": {
+            "layers": layers,
+            "heads": HEADS,
+            "width": 8,
+            "head_dim": 2,
+            "attention": "dp-free",
+            "bias": {"kind": "lin"},
+            "normaliser": "none",
+            "ffn": "none",
+        },
+        "train": {"steps": steps, "length": LENGTH, "loss": "population", "lr": 0.003, "log": 10},
+    }
+    return Arm(f"lag-{lag}-layers-{layers}", run, functools.partial(composed_numbers, lag, layers), f"{layers} layers", lag)
+
+
+def split(lag: int, layers: int) -> tuple[int, ...]:
+    """The lag as a sum of at most `layers` positive parts, as equal as can be.
+
+    >>> split(8, 3), split(1, 2)
+    ((3, 3, 2), (1,))
+    """
+    parts = min(layers, lag)
+    return tuple(lag // parts + (i < lag % parts) for i in range(parts))
+
+
+def composed_numbers(lag: int, layers: int) -> Numbers:
+    """The floor of L layers of HEADS lin heads for 1{s = lag}."""
+    if layers == 1:
+        return kernel_numbers(Lag(lag), "lin", HEADS, LENGTH)
+    kernel = functools.reduce(np.convolve, [fitted(Lag(part), "lin", HEADS, LENGTH).drawn()[:LENGTH] for part in split(lag, layers)])
+    off = kernel[:LENGTH] - (np.arange(LENGTH) == lag)
+    return Numbers(
+        promised_text="none: Theorem 3.1 is about one layer",
+        possible=float(off @ off),
+        certificate="none",
+        note=f"the best single-layer fits of lags {' + '.join(map(str, split(lag, layers)))}, convolved in float64; others may do better",
+    )

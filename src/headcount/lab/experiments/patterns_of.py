@@ -1,0 +1,145 @@
+"""From a study's records to the observables of `lab/patterns.py`, so that failure signatures can be named on real runs.
+
+    floors   arms with computed floors: the mean learned loss beside its own floor, the floor of an arm of the same study with at
+             least twice the heads and the same bias, and the smallest of the arms with another bias and the same heads
+    hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on
+    lengths  arms tested on longer sequences than trained with the exact population loss: the last stretch's training loss is the loss
+             at the trained length, the test loss that at the longer one
+
+What a study does not hold is left out, and the signatures that need it answer 'undecided'. `finals` are the `final` columns of the
+records of every arm, one a seed, of one cell.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from headcount.lab.experiments.study import Arm, Numbers, Study
+from headcount.lab.patterns import FloorPattern, HopPattern, LengthPattern, RunPattern
+from headcount.lab.signatures import LEARNED, Diagnosis, diagnose
+from headcount.memory.essential import EssentialMemory
+from headcount.memory.named import targets, unnamed
+from headcount.memory.named.pointer_chain import PointerChain
+from headcount.memory.target import AbstractMemory
+from headcount.train.population import target_variance
+from headcount.train.spec import RunSpec
+
+Finals = Mapping[str, Sequence[Mapping[str, float]]]  # arm → one record's `final` a seed
+
+
+def diagnosed(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, Diagnosis]:
+    """What each arm lacked, for every arm of which something was observed."""
+    return {arm: diagnose(pattern) for arm, pattern in patterns_of(study, finals, numbers).items()}
+
+
+def patterns_of(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, RunPattern]:
+    """The pattern of every arm that has one. Runs that diverged have no pattern and are left out."""
+    kept = {name: [final for final in each if math.isfinite(final.get("eval_loss", math.inf))] for name, each in finals.items()}
+    arms = [arm for arm in study.arms if kept.get(arm.name)]
+    specs = {arm.name: RunSpec.from_values({**arm.run, "seed": 0}) for arm in arms}
+    hops = _hops(arms, specs, kept)
+    found = {}
+    for arm in arms:
+        pattern = RunPattern(
+            floors=_floors(arm, arms, specs, kept, numbers), hops=hops.get(arm.name), lengths=_lengths(specs[arm.name], kept[arm.name])
+        )
+        if pattern != RunPattern():
+            found[arm.name] = pattern
+    return found
+
+
+def _mean(finals: Sequence[Mapping[str, float]], column: str) -> float:
+    return float(np.mean([final[column] for final in finals]))
+
+
+def _floors(
+    arm: Arm, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, numbers: Mapping[str, Numbers]
+) -> FloorPattern | None:
+    """Beside the floors of the study's own arms; None where one of the three is unknown, or the target has no exact variance."""
+    known = {name: found.floor for name, found in numbers.items() if found.floor is not None}
+    spec, trivial = specs[arm.name], _trivial(specs[arm.name])
+    if arm.name not in known or trivial is None:
+        return None
+    same = [other.name for other in arms if _task(specs[other.name]) == _task(spec) and other.name in known]
+    more = [known[n] for n in same if _bias(specs[n]) == _bias(spec) and _heads(specs[n]) >= 2 * _heads(spec)]
+    others = [known[n] for n in same if _bias(specs[n]) != _bias(spec) and _heads(specs[n]) == _heads(spec)]
+    if not (more and others):
+        return None
+    floor, loss = known[arm.name], _mean(finals[arm.name], "eval_loss")
+    return FloorPattern(max(loss, 1e-30), trivial, floor, min(*more, floor), min(others))
+
+
+def _task(spec: RunSpec) -> str:
+    """Memory, depth and length: what arms must share to be compared by heads and bias."""
+    layers = getattr(spec.model, "layers", 0)
+    return json.dumps([spec.to_plain()["memory"], layers, spec.train.length, spec.train.evaluation.length], sort_keys=True)
+
+
+def _bias(spec: RunSpec) -> str:
+    return str(spec.model.bias.kind)  # type: ignore[union-attr]
+
+
+def _heads(spec: RunSpec) -> int:
+    return int(spec.model.heads)  # type: ignore[union-attr]
+
+
+def _trivial(spec: RunSpec) -> float | None:
+    """The variance of the answers, where it is exact."""
+    target = targets.build(spec.memory)
+    if spec.train.loss != "population" or not isinstance(unnamed(target), AbstractMemory):
+        return None
+    return target_variance(target, target.read, spec.train.evaluation.length or spec.train.length)
+
+
+def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> dict[str, HopPattern]:
+    """One pattern for all arms of one architecture that follow 1, 2, … hops."""
+    groups: dict[str, dict[int, str]] = {}
+    for arm in arms:
+        target = targets.build(specs[arm.name].memory)
+        if isinstance(target, PointerChain):
+            groups.setdefault(_architecture(specs[arm.name], target), {})[target.hops] = arm.name
+    found: dict[str, HopPattern] = {}
+    for by_hops in groups.values():
+        reach = next((k for k in range(1, len(by_hops) + 2) if k not in by_hops), 1) - 1  # hops 1..reach are all there
+        if reach < 2:
+            continue
+        names = [by_hops[k] for k in range(1, reach + 1)]
+        spec = specs[names[0]]
+        target = targets.build(spec.memory)
+        assert isinstance(target, PointerChain)
+        tests = spec.train.evaluation.batches * (spec.train.evaluation.batch or spec.train.batch)
+        seeds = min(len(finals[name]) for name in names)
+        accuracy = np.array([_mean(finals[name], "accuracy") for name in names])
+        # Answers within one sequence are not independent: a sequence counts once.
+        pattern = HopPattern(accuracy, 1 / target.symbols, tests * seeds, spec.model.layers)  # type: ignore[union-attr]
+        found.update(dict.fromkeys(names, pattern))
+    return found
+
+
+def _architecture(spec: RunSpec, target: PointerChain) -> str:
+    return json.dumps([spec.to_plain()["model"], target.symbols], sort_keys=True, default=str)
+
+
+def _lengths(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LengthPattern | None:
+    """Losses at the trained and at the tested length."""
+    trained, tested = spec.train.length, spec.train.evaluation.length
+    trivial = _trivial(spec)
+    target = unnamed(targets.build(spec.memory))
+    if trivial is None or not tested > trained or not isinstance(target, EssentialMemory):
+        return None
+    losses = [max(_mean(finals, column), 1e-30) for column in ("train_loss", "eval_loss")]
+    return LengthPattern(np.array([trained, tested]), np.array(losses), reach_of(target, tested), trivial)
+
+
+def reach_of(target: EssentialMemory, length: int) -> int:
+    """The lag beyond which all kernels hold less than a tenth of the energy that counts as learned.
+
+    >>> from headcount.memory.kernels import Exponential, Power
+    >>> reach_of(EssentialMemory((Exponential(0.5),)), 256), reach_of(EssentialMemory((Power(0.5),)), 256) > 200
+    (6, True)
+    """
+    energy = np.sum([kernel.values(length) ** 2 for kernel in target.kernel], axis=0)  # [N]
+    beyond = np.cumsum(energy[::-1])[::-1]  # energy at lags >= s
+    return int(np.count_nonzero(beyond >= LEARNED / 10 * energy.sum())) - 1

@@ -1,0 +1,134 @@
+"""The interface of an experiment: arms that are trained, numbers that are computed, a hypothesis fixed before both.
+
+A `Study` is data: one hypothesis (or none, for a further check), arms by name, each the fields of a `RunSpec` without its
+seed, cells (changes that every arm undergoes alike: learning rate, initial rates), and for every arm the numbers that need no
+training. One engine (`lab/reproduce.py`) runs any list of studies as one sweep and judges them.
+
+Worked example: `lab/experiments/exp_4a.py`.
+"""
+
+import copy
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headcount.core.errors import require
+from headcount.lab.hypothesis import Hypothesis
+from headcount.train.spec import RunSpec
+
+Values = Mapping[str, Any]
+
+
+class Profile(enum.StrEnum):
+    """How much is run."""
+
+    SMOKE = "smoke"  # under 2 minutes on 2 cores: does it all work; verdicts mostly inconclusive
+    LAPTOP = "laptop"  # under 15 minutes
+    FULL = "full"  # under 2 hours: seeds, cells and steps as registered
+
+
+class Variant(enum.StrEnum):
+    """Which reading of the paper."""
+
+    AS_WRITTEN = "as written"
+    AS_MEANT = "as meant"
+    FURTHER = "further check"
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+    """What is known of an arm without training it, in the units of its loss. None: not known, and `note` says why."""
+
+    promised: float | None = None
+    promised_text: str = ""
+    possible: float | None = None  # best weights constructed or fitted
+    lower: float | None = None  # no weights of this class can be better
+    certificate: str = ""
+    float32: float | None = None
+    bfloat16: float | None = None
+    note: str = ""
+
+    @property
+    def floor(self) -> float | None:
+        """What the arm could reach: the best weights known."""
+        return self.possible
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x` places it in the figure."""
+
+    name: str
+    run: Values
+    numbers: Callable[[], Numbers] = Numbers
+    series: str = ""
+    x: float | None = None
+    paper: float | None = None  # the figure that the paper reports for it
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """An experiment in one variant at one profile."""
+
+    id: str
+    variant: Variant
+    title: str
+    question: str
+    arms: tuple[Arm, ...]
+    seeds: tuple[int, ...]
+    cells: Mapping[str, Values] = dataclasses.field(default_factory=lambda: {"default": {}})
+    hypothesis: Hypothesis | None = None
+    metric: str = "eval_loss"  # of the record's `final`
+    x_label: str = ""
+    y_label: str = "loss"
+    x_log: bool = True
+    y_log: bool = True
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        names = [arm.name for arm in self.arms]
+        require(len(set(names)) == len(names), f"study {self.id}: arms {names}", "different names", "rename one")
+        if self.hypothesis is not None:
+            missing = set(self.hypothesis.arms) - set(names)
+            require(not missing, f"study {self.id} lacks arms {sorted(missing)}", "every arm of its hypothesis", "add them")
+            require(
+                tuple(self.cells) == self.hypothesis.cells, f"study {self.id}: cells differ from the hypothesis", "the same", "share them"
+            )
+            require(self.seeds == self.hypothesis.seeds, f"study {self.id}: seeds differ from the hypothesis", "the same", "share them")
+
+    @property
+    def key(self) -> str:
+        """A short unique name."""
+        return f"{self.id}-{self.variant.replace(' ', '-')}"
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedRun:
+    """One training run and what it is for."""
+
+    study: str
+    arm: str
+    cell: str
+    seed: int
+    spec: RunSpec
+
+
+def planned(study: Study) -> list[PlannedRun]:
+    """Every run of a study: arms x cells x seeds. Paired: the same seed means the same data in every arm."""
+    runs = []
+    for arm in study.arms:
+        for cell, changes in study.cells.items():
+            fields = merged(arm.run, changes)
+            for seed in study.seeds:
+                runs.append(PlannedRun(study.key, arm.name, cell, seed, RunSpec.from_values({**fields, "seed": seed})))
+    return runs
+
+
+def merged(base: Values, changes: Values) -> dict[str, Any]:
+    """Nested mappings, the changes on top."""
+    out = copy.deepcopy(dict(base))
+    for key, value in changes.items():
+        inner = out.get(key)
+        out[key] = merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return out

@@ -1,0 +1,226 @@
+"""Run studies as one sweep and judge them: the lab's half of `headcount reproduce`.
+
+    studies -> runs (one sweep in one store; equal runs of different studies are trained once) -> records by arm
+            -> numbers that need no training -> verdicts over the whole family
+
+Everything is a function of the specs and the store, so that the same command gives the same verdicts, however often it was
+interrupted.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from headcount.core.errors import CheckFailed
+from headcount.lab.engine import AbstractEngine
+from headcount.lab.experiments.study import Arm, Numbers, PlannedRun, Study, planned
+from headcount.lab.hypothesis import ArmResult, Hypothesis
+from headcount.lab.progress import Progress
+from headcount.lab.rows import FINISHED, Row
+from headcount.lab.statistics import t_interval
+from headcount.lab.store import Store
+from headcount.lab.sweep import Summary, sweep
+from headcount.lab.verdict import Verdict, decide_family
+from headcount.train.data import source_of
+from headcount.train.spec import RunSpec
+from headcount.train.weights import structure
+
+INSIGHTS = 8  # Holm is over the paper's eight, also where fewer are run
+SMALLEST = 1e-30  # a loss of exactly 0 (underflow of an exact model) counts as this
+
+
+@dataclasses.dataclass(frozen=True)
+class Learned:
+    """What training found for one arm in one cell: the mean over seeds of the loss, on the scale of the study, with an interval."""
+
+    cell: str
+    losses: tuple[float, ...]
+    mean: float  # geometric where losses are compared by ratio
+    low: float
+    high: float
+    diverged: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ArmOutcome:
+    """An arm with all four numbers."""
+
+    arm: Arm
+    numbers: Numbers
+    learned: tuple[Learned, ...]
+    accuracy: float | None
+    parameters: int | None
+    curves: dict[str, tuple[tuple[float, ...], tuple[float, ...]]]  # cell → steps, mean loss by step
+    finals: tuple[dict[str, float], ...]  # the records' last figures in the first cell, one a seed
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyOutcome:
+    """A study, its arms, its verdict where it has a hypothesis."""
+
+    study: Study
+    arms: tuple[ArmOutcome, ...]
+    verdict: Verdict | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduction:
+    """All studies of one command."""
+
+    outcomes: tuple[StudyOutcome, ...]
+    runs: tuple[PlannedRun, ...]
+    summary: Summary
+    versions: dict[str, str]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
+
+
+def reproduce(
+    studies: Sequence[Study],
+    store: Path,
+    *,
+    engine: AbstractEngine | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    say: Callable[[str], None] = lambda message: None,
+) -> Reproduction | Summary:
+    """Train what is missing, then judge. An interrupted sweep returns its summary: run the same command to go on."""
+    runs = [run for study in studies for run in planned(study)]
+    unique = {run.spec.content_hash: run.spec for run in runs}
+    summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
+    if summary.interrupted or summary.missing:
+        return summary
+    with Store(store, read_only=True) as opened:
+        rows = {row.id: row for row in opened.rows(set(unique))[0]}
+    _require_finished(rows.values())
+    results = {study.key: _results(study, runs, rows) for study in studies}
+    known = {study.key: _numbers(study, say) for study in studies}
+    judged = [study for study in studies if study.hypothesis is not None]
+    say("verdicts")
+    decided = _verdicts(judged, results, known)
+    outcomes = tuple(_outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies)
+    versions = next(iter(rows.values())).record["versions"] if rows else {}
+    return Reproduction(outcomes, tuple(runs), summary, versions)
+
+
+def _require_finished(rows: Iterable[Row]) -> None:
+    """A failed run (an error, not a divergence) is no result: nothing is judged on the rest."""
+    failed = [row for row in rows if row.status != FINISHED]
+    if failed:
+        raise CheckFailed(f"{len(failed)} runs failed, the first with: {failed[0].error}; mend the cause and run the same command again")
+
+
+def _results(study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row]) -> list[ArmResult]:
+    """One record a run, without floors."""
+    return [
+        ArmResult(
+            run.arm,
+            run.cell,
+            run.seed,
+            loss_of(rows[run.spec.content_hash], study.metric),
+            accuracy=accuracy_of(rows[run.spec.content_hash]),
+        )
+        for run in runs
+        if run.study == study.key
+    ]
+
+
+def loss_of(row: Row, metric: str) -> float:
+    """The final loss; inf where the run diverged."""
+    value = row.record["final"].get(metric, math.inf)
+    return math.inf if math.isnan(value) else max(value, SMALLEST)
+
+
+def accuracy_of(row: Row) -> float | None:
+    return row.record["final"].get("accuracy")
+
+
+def _numbers(study: Study, say: Callable[[str], None]) -> dict[str, Numbers]:
+    found = {}
+    for arm in study.arms:
+        say(f"{study.id}: what {arm.name} could reach")
+        found[arm.name] = arm.numbers()
+    return found
+
+
+def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], known: dict[str, dict[str, Numbers]]) -> dict[str, Verdict]:
+    """The family's verdicts by study; floors and parameters go with the records."""
+    hypotheses = [dataclasses.replace(study.hypothesis, id=study.key) for study in studies if study.hypothesis is not None]
+    told = {}
+    for study in studies:
+        sizes = {arm.name: parameters(arm) for arm in study.arms}
+        needed = set(study.hypothesis.arms) if study.hypothesis else set()
+        told[study.key] = [
+            dataclasses.replace(r, floor=known[study.key][r.arm].floor, parameters=sizes[r.arm])
+            for r in results[study.key]
+            if r.arm in needed
+        ]
+    decided = decide_family(hypotheses, told, max(INSIGHTS, sum(not h.outside for h in hypotheses)))
+    return {v.hypothesis.id: dataclasses.replace(v, hypothesis=_registered(studies, v.hypothesis.id)) for v in decided}
+
+
+def _registered(studies: Sequence[Study], key: str) -> Hypothesis:
+    """The hypothesis under its own id: within a family two variants of one experiment need different ones."""
+    return next(study.hypothesis for study in studies if study.key == key and study.hypothesis is not None)
+
+
+def parameters(arm: Arm) -> int:
+    """Trainable numbers of the arm's model, from its shapes alone."""
+    spec = RunSpec.from_values({**arm.run, "seed": 0})
+    shapes = structure(spec.model, source_of(spec.target(), spec.train.length, spec.train.precision))
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes) if np.issubdtype(leaf.dtype, np.inexact))
+
+
+def _outcome(
+    study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row], known: dict[str, Numbers], verdict: Verdict | None
+) -> StudyOutcome:
+    arms = []
+    for arm in study.arms:
+        mine = [run for run in runs if run.study == study.key and run.arm == arm.name]
+        learned, curves = [], {}
+        for cell in study.cells:
+            found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
+            learned.append(summarised(cell, [loss_of(row, study.metric) for row in found], study.y_log))
+            curves[cell] = _curve(found)
+        accuracies = [a for run in mine if (a := accuracy_of(rows[run.spec.content_hash])) is not None]
+        accuracy = float(np.mean(accuracies)) if accuracies else None
+        first = next(iter(study.cells))
+        finals = tuple(rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first)
+        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), accuracy, parameters(arm), curves, finals))
+    return StudyOutcome(study, tuple(arms), verdict)
+
+
+def finals_of(outcome: StudyOutcome) -> dict[str, tuple[dict[str, float], ...]]:
+    """Arm → last figures of its runs in the first cell."""
+    return {a.arm.name: a.finals for a in outcome.arms}
+
+
+def summarised(cell: str, losses: list[float], ratio: bool) -> Learned:
+    """Mean and 90% t-interval over seeds; on a logarithmic scale where losses are compared by ratio. Diverged runs are counted apart."""
+    finite = np.array([loss for loss in losses if math.isfinite(loss)])
+    diverged = len(losses) - len(finite)
+    if not len(finite):
+        return Learned(cell, tuple(losses), math.inf, math.inf, math.inf, diverged)
+    values = np.log10(finite) if ratio else finite
+    mean = float(values.mean())
+    low, high = mean, mean
+    if len(values) >= 2:
+        interval = t_interval(values, 0.9)
+        low, high = interval.low, interval.high
+    back: Callable[[float], float] = (lambda v: float(10.0**v)) if ratio else float
+    return Learned(cell, tuple(losses), back(mean), back(low), back(high), diverged)
+
+
+def _curve(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean test loss by step over the runs that did not diverge."""
+    kept = [row.record["metrics"] for row in rows if row.record["outcome"] != "diverged"]
+    if not kept:
+        return (), ()
+    steps = kept[0]["step"]
+    length = min(len(m["eval_loss"]) for m in kept)
+    return tuple(steps[:length]), tuple(float(np.mean([m["eval_loss"][i] for m in kept])) for i in range(length))

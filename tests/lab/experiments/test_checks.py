@@ -1,0 +1,97 @@
+"""Depth, heads and bias: well formed at every profile, floors checked by hand, one arm of each trained."""
+
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.lab.experiments import CHECKS, EXPERIMENTS, STUDIES, chosen, studies_of
+from headcount.lab.experiments.bias_floors import bias_numbers, trivial_loss
+from headcount.lab.experiments.depth import composed_numbers, split
+from headcount.lab.experiments.study import Profile, Variant, merged, planned
+from headcount.memory.kernels import kernels
+from headcount.train.run import train
+from headcount.train.spec import RunSpec
+
+TRAINED = ("depth", "heads", "bias")
+
+
+def test_the_list_is_in_order_and_lazy():
+    assert list(STUDIES) == [*EXPERIMENTS, *CHECKS]
+    assert chosen(["bias", "1a", "bias"]) == ["1a", "bias"]
+    assert chosen(["all"]) == chosen([]) == list(STUDIES)
+    with pytest.raises(InputError, match="unknown experiment '5a'"):
+        chosen(["5a"])
+    with pytest.raises(InputError, match="leave out the corpus"):
+        studies_of(["4a"], Profile.SMOKE, "texts")
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("name", [*EXPERIMENTS, *CHECKS])
+def test_every_study_is_well_formed(name, profile):
+    studies = STUDIES[name](profile)
+    assert (len(studies) == 0) == (name == "rates")
+    assert all(study.id.startswith(name) for study in studies)
+    meant = [study for study in studies if study.variant is Variant.AS_MEANT]
+    assert len(meant) == (name in EXPERIMENTS)
+    assert all(study.hypothesis is not None for study in meant)
+    assert len({study.key for study in studies}) == len(studies)
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("name", TRAINED)
+def test_specs_of_the_checks_validate(name, profile):
+    (study,) = STUDIES[name](profile)
+    runs = planned(study)
+    assert len({run.spec.content_hash for run in runs}) == len(runs) == len(study.arms) * len(study.seeds)
+    assert profile is not Profile.SMOKE or len(study.arms) <= 3
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_one_arm_of_each_trains(name):
+    (study,) = STUDIES[name](Profile.SMOKE)
+    spec = RunSpec.from_values(merged(study.arms[0].run, {"train": {"steps": 2, "log": 1, "batch": 4}}))
+    final = train(spec.target(), spec.model, spec.train, 0).record.final
+    assert np.isfinite(final["eval_loss"])
+    assert final["eval_loss"] > 0
+
+
+def test_every_bias_of_the_model_is_in_the_check():
+    from headcount.lab.experiments.bias import BIASES
+    from headcount.model.biases import biases
+
+    assert set(BIASES) | {"peak"} == set(biases.names())
+
+
+def test_lags_are_split_evenly():
+    assert split(8, 2) == (4, 4)
+    assert split(2, 3) == (1, 1)
+    assert all(sum(split(lag, layers)) == lag for lag in range(1, 9) for layers in (1, 2, 3))
+
+
+def test_depth_brings_lags_into_reach():
+    one, two = composed_numbers(8, 1), composed_numbers(8, 2)
+    assert one.lower is not None
+    assert one.lower <= one.possible  # 4 lin heads do not reach lag 8 (Theorem A)
+    assert one.possible > 0.5
+    assert two.possible < one.possible
+    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
+
+
+@pytest.mark.parametrize("bias", ["lin", "log", "alibi", "t5", "none", "kerple-log"])
+def test_floors_of_biases_lie_between_0_and_the_residual_alone(bias):
+    numbers = bias_numbers("power:1.2", bias, 2, 64)
+    assert 0 <= numbers.possible < trivial_loss("power:1.2", 64)
+    assert numbers.lower is None or numbers.lower <= numbers.possible * (1 + 1e-9)
+
+
+def test_floors_by_hand():
+    rho = kernels.build("power:1.2").values(64)[1:]
+    assert bias_numbers("power:1.2", "none", 2, 64).possible == pytest.approx(((rho - rho.mean()) ** 2).sum())
+    curves = np.exp(-np.outer(np.arange(1, 64), [2.0**-4, 2.0**-8]))
+    best = min(  # a crude search must not beat least squares
+        ((rho - curves @ [a, b]) ** 2).sum() for a in np.linspace(-1, 2, 61) for b in np.linspace(-1, 2, 61)
+    )
+    found = bias_numbers("power:1.2", "alibi", 2, 64).possible
+    assert found <= best <= found * 1.1
+    assert bias_numbers("power:1.2", "log", 1, 64).possible < 1e-20  # the kernel is a log head
+    assert bias_numbers("power:1.2", "fire", 2, 64).possible is None

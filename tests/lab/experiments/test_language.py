@@ -1,0 +1,89 @@
+"""Experiments 1a and 3b: well formed at every profile, equal in parameters where they say so, trainable."""
+
+import dataclasses
+import math
+
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.lab.experiments import exp_1a, exp_3b
+from headcount.lab.experiments.language import queries_as_neurons
+from headcount.lab.experiments.study import Profile, merged, planned
+from headcount.lab.hypothesis import EQUAL_PARAMETERS, AccuracyAtLeast, AccuracyBelow
+from headcount.lab.reproduce import parameters
+from headcount.train.run import train
+from headcount.train.spec import RunSpec
+
+BOTH = (exp_1a, exp_3b)
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("experiment", BOTH, ids=["1a", "3b"])
+def test_studies_are_well_formed_and_equal_in_parameters(experiment, profile):
+    (study,) = experiment.studies(profile)
+    assert study.hypothesis.margin == 0.02
+    assert study.hypothesis.scale.unit == "nats"
+    runs = planned(study)
+    assert len(runs) == len(study.arms) * len(study.seeds)
+    assert len({run.spec.content_hash for run in runs}) == len(runs)
+    sizes = {arm.name: parameters(arm) for arm in study.arms}
+    equal = [part.claim.arms for part in study.hypothesis.parts if part.claim.equal_parameters]
+    assert equal
+    for a, b in equal:
+        assert abs(sizes[a] / sizes[b] - 1) <= EQUAL_PARAMETERS, (a, b, sizes[a], sizes[b])
+
+
+def test_smoke_has_at_most_three_shapes():
+    assert all(len(experiment.studies(Profile.SMOKE)[0].arms) <= 3 for experiment in BOTH)
+
+
+def test_the_criteria_of_3b():
+    (study,) = exp_3b.studies(Profile.FULL)
+    claims = {part.name: part.claim for part in study.hypothesis.parts}
+    assert claims["recall with"] == AccuracyAtLeast("recall-dp", 0.99)
+    assert claims["recall without"] == AccuracyBelow("recall-dp-free", 0.6)
+    assert 0.5 ** len(study.seeds) <= 0.05 / 8  # ten seeds that agree exactly pass Holm over the eight
+    shapes = {arm.name: arm.run["model"] for arm in study.arms}
+    assert shapes["text-dp-free-3x"]["heads"] == 3 * shapes["text-dp"]["heads"]
+    assert shapes["text-dp-free-3x"]["hidden"] == 3 * shapes["text-dp"]["hidden"]
+    assert shapes["recall-dp"]["layers"] == 2
+    assert shapes["recall-dp-1-layer"]["layers"] == 1
+    (smoke,) = exp_3b.studies(Profile.SMOKE)
+    assert [part.name for part in smoke.hypothesis.parts] == list(claims)[:2]
+
+
+def test_queries_as_neurons_by_hand():
+    assert queries_as_neurons(64, 16, 4) == 64  # 2 * 4 * 16 * 64 = 8192 numbers, 129 a neuron: 63.5
+
+
+def test_a_corpus_replaces_the_standard_library(tmp_path):
+    for i in range(12):
+        (tmp_path / f"{i}.txt").write_text(f"text number {i}\n" * 40)
+    (study,) = exp_1a.studies(Profile.SMOKE, str(tmp_path))
+    target = planned(study)[0].spec.target()
+    assert b"text number" in target.data.tobytes()
+    assert not set(target.files) & set(target.held_out().files)
+    assert "the given corpus" in study.hypothesis.deviations[0]
+    with pytest.raises(InputError, match="expected a text file or a folder of texts"):
+        planned(exp_3b.studies(Profile.SMOKE, str(tmp_path / "missing"))[0])
+
+
+@pytest.mark.parametrize(("experiment", "name"), [(exp_1a, "wide"), (exp_3b, "text-dp-free")])
+def test_one_arm_trains(experiment, name):
+    (study,) = experiment.studies(Profile.SMOKE)
+    arm = next(arm for arm in study.arms if arm.name == name)
+    short = merged(arm.run, {"train": {"steps": 2, "log": 1, "evaluation": {"batches": 1}, "schedule": {"warmup": 1}}})
+    spec = RunSpec.from_values(short)
+    final = train(spec.target(), spec.model, spec.train, 0).record.final
+    assert 2 < final["eval_loss"] < 2 * math.log(128)
+    assert 0 <= final["accuracy"] <= 1
+    assert arm.numbers().possible is None
+
+
+def test_recall_arm_trains():
+    small = dataclasses.replace(exp_3b.RECALL[Profile.FULL], width=8, neurons=8)
+    arm = next(arm for arm in exp_3b._recall_arms(small) if arm.name == "recall-dp-1-layer")
+    short = merged(arm.run, {"train": {"steps": 2, "batch": 4, "log": 1, "evaluation": {"batches": 1}, "schedule": {"warmup": 1}}})
+    spec = RunSpec.from_values(short)
+    assert spec.target().pairs == 6
+    assert train(spec.target(), spec.model, spec.train, 0).record.final["eval_loss"] > 0

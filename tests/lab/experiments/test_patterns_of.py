@@ -1,0 +1,69 @@
+"""From records to named failures: synthetic records that must give each."""
+
+import math
+
+import pytest
+
+from headcount.lab.experiments import exp_4a, heads
+from headcount.lab.experiments.bias import studies as bias_studies
+from headcount.lab.experiments.patterns_of import diagnosed, patterns_of, reach_of
+from headcount.lab.experiments.study import Numbers, Profile
+from headcount.lab.signatures import Failure
+from headcount.memory.essential import EssentialMemory
+from headcount.memory.kernels import Exponential, Power
+
+
+def finals(**columns):
+    return [{"eval_loss": 0.5, "train_loss": 0.5, **columns}]
+
+
+def test_too_little_depth_from_chains_of_different_hops():
+    (study,) = heads.studies(Profile.SMOKE)
+    told = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
+    found = diagnosed(study, told, {})
+    assert set(found) == set(told)  # the arm with 2 heads follows one hop only: no pattern
+    assert all(diagnosis.failure is Failure.DEPTH for diagnosis in found.values())
+    pattern = patterns_of(study, told, {})["hops-1-layers-1-heads-6"].hops
+    assert pattern.accuracy.tolist() == [0.99, 0.3]
+    assert pattern.chance == pytest.approx(1 / 6)
+    assert pattern.samples == 256
+
+
+def test_no_pattern_without_the_first_hop():
+    (study,) = heads.studies(Profile.SMOKE)
+    assert patterns_of(study, {"hops-2-layers-1-heads-6": finals(accuracy=0.3)}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("trained", "tested", "failure"),
+    [(1e-6, 0.2, Failure.EXTRAPOLATION), (1e-6, 1.1e-6, Failure.NONE), (0.2, 0.2, Failure.UNDECIDED)],
+)
+def test_extrapolation_from_the_two_lengths(trained, tested, failure):
+    (study,) = bias_studies(Profile.SMOKE)
+    found = diagnosed(study, {"table power:2.5": finals(train_loss=trained, eval_loss=tested)}, {})
+    assert found["table power:2.5"].failure is failure
+
+
+def test_heavy_tails_reach_beyond_the_trained_length():
+    (study,) = bias_studies(Profile.LAPTOP)
+    lengths = patterns_of(study, {"table power:0.5": finals()}, {})["table power:0.5"].lengths
+    assert lengths.reach > 64
+    assert reach_of(EssentialMemory((Exponential(0.5),)), 256) < reach_of(EssentialMemory((Power(1.5),)), 256) < 64
+
+
+@pytest.mark.parametrize(
+    ("loss", "floor", "more", "failure"),
+    [(0.2, 1e-9, 1e-9, Failure.TRAINING), (0.2, 0.19, 1e-4, Failure.HEADS), (1e-9, 1e-9, 1e-9, Failure.NONE)],
+)
+def test_floors_name_training_and_heads(loss, floor, more, failure):
+    study = exp_4a.studies(Profile.SMOKE)[0]
+    names = [arm.name for arm in study.arms]
+    numbers = {name: Numbers(possible=more) for name in names} | {"lin-1": Numbers(possible=floor), "log-1": Numbers(possible=floor)}
+    found = diagnosed(study, {name: finals(eval_loss=loss) for name in names}, numbers)
+    assert found["lin-1"].failure is failure
+
+
+def test_diverged_runs_have_no_pattern():
+    study = exp_4a.studies(Profile.SMOKE)[0]
+    numbers = {arm.name: Numbers(possible=0.1) for arm in study.arms}
+    assert patterns_of(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers) == {}
