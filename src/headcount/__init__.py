@@ -9,11 +9,20 @@ from typing import Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "headcount.construct": ("Construction", "Plan", "construct", "constructions", "plan"),
     "headcount.core.errors": ("CheckFailed", "HeadcountError", "InputError"),
     "headcount.core.refs": ("PAPERS", "Ref"),
     "headcount.core.registry": ("PartSpec", "Registry"),
     "headcount.core.seeds": ("Seeds",),
     "headcount.core.spec": ("Spec", "canonical_json", "content_hash"),
+    "headcount.lab.local": ("LocalEngine",),
+    "headcount.lab.plan": ("SweepPlan",),
+    "headcount.lab.ray_engine": ("RayEngine",),
+    "headcount.lab.results": ("results",),
+    "headcount.lab.status": ("status",),
+    "headcount.lab.store": ("Store",),
+    "headcount.lab.sweep": ("Summary", "sweep"),
+    "headcount.lab.trainer": ("Trainer",),
     "headcount.memory.adaptive": ("AdaptiveMemory",),
     "headcount.memory.essential": ("EssentialMemory",),
     "headcount.memory.fixed": ("FixedMemory",),
@@ -38,6 +47,9 @@ _PUBLIC = {
     "headcount.model.spec": ("ModelSpec",),
     "headcount.model.transformer": ("Layer", "Transformer"),
     "headcount.theory.kernel_fit": ("KernelFit", "fit_kernel"),
+    "headcount.theory.theorems": ("Evaluated", "bound"),
+    "headcount.train": ("Record", "Run", "train"),
+    "headcount.train.spec": ("RunSpec", "TrainSpec"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
@@ -47,7 +59,8 @@ __all__ = sorted([*_HOME, "__version__"])
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'headcount' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    home = importlib.import_module(_HOME[name])
+    value = home if home.__name__ == f"headcount.{name}" else getattr(home, name)  # a folder that is a verb is callable itself
     globals()[name] = value
     return value
 

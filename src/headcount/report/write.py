@@ -1,0 +1,60 @@
+"""A report as files: `report.html`, `verdicts.json`, `arms.csv`, `figures/`, `specs/`.
+
+`verdicts.json` holds nothing that changes from one run of the same command to the next: no times, no versions, no absolute
+paths. Those are in `report.html` and in the document that `--json` prints.
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from headcount.report import figures
+from headcount.report.arms import Arm
+from headcount.report.folder import write_files
+from headcount.report.html import html
+from headcount.report.records import Report
+from headcount.report.text import exact
+
+PAGE, VERDICTS, ARMS = "report.html", "verdicts.json", "arms.csv"
+
+
+def write(report: Report, folder: Path) -> Path:
+    """Write the whole report into a folder that may hold other files; returns the path of the page."""
+    write_files(folder, files(report))
+    return folder / PAGE
+
+
+def files(report: Report) -> dict[str, bytes]:
+    """Every file of the report by its path inside the folder."""
+    drawn = {figure.name: figures.files(figure) for figure in report.figures}
+    page = html(report, {name: contents["svg"] for name, contents in drawn.items()})
+    made = {PAGE: page.encode(), VERDICTS: verdicts_json(report).encode(), ARMS: arms_csv(report).encode()}
+    made |= {f"figures/{name}.{ending}": content for name, contents in drawn.items() for ending, content in contents.items()}
+    return made | {f"specs/{spec.name}": spec.text.encode() for spec in report.specs}
+
+
+def verdicts_json(report: Report) -> str:
+    """The same input, the same bytes."""
+    return json.dumps(_lasting(report) | {"report": PAGE}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def summary(report: Report, page: Path) -> dict[str, Any]:
+    """The document of `headcount reproduce --json`."""
+    return _lasting(report) | {"seconds": report.seconds, "report": str(page)}
+
+
+def arms_csv(report: Report) -> str:
+    """The four numbers of every arm, one arm a row, in full precision."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["experiment", "variant", "arm", "metric", *Arm("", "").numbers(), "promised_text", "certificate"])
+    for arm in report.arms:
+        values = map(exact, arm.numbers().values())
+        table.writerow([arm.experiment, arm.variant, arm.name, arm.metric.name, *values, arm.promised.text, arm.possible.certificate])
+    return out.getvalue()
+
+
+def _lasting(report: Report) -> dict[str, Any]:
+    return {"verdicts": [row.to_json() for row in report.verdicts], "profile": report.profile}

@@ -1,0 +1,159 @@
+"""The page: well formed, whole, escaped, self-contained, and usable without sight of it."""
+
+import itertools
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from headcount.report.arms import Arm, Learned, Possible
+from headcount.report.figures import render
+from headcount.report.html import html
+from headcount.report.records import Experiment, Report, VerdictRow
+from tests.report import example
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags must balance; collects ids, references, headings, tables, and the text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open, self.ids, self.links, self.tags, self.text = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append((tag, given))
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        self.links += [f"#{name}" for name in given.get("aria-labelledby", "").split()]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def count(self, tag):
+        return sum(found == tag for found, _ in self.tags)
+
+
+def _html(report: Report) -> str:
+    return html(report, {figure.name: render(figure)["svg"] for figure in report.figures})
+
+
+@pytest.fixture(scope="module")
+def text():
+    return _html(example.report())
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_ids_are_unique_and_links_inside_the_page_are_found(page):
+    assert len(set(page.ids)) == len(page.ids)
+    inside = [link[1:] for link in page.links if link.startswith("#")]
+    assert len(inside) > 30
+    assert set(inside) <= set(page.ids)
+
+
+def test_nothing_is_fetched_and_nothing_runs(page, text):
+    outside = [link for link in page.links if not link.startswith("#")]
+    assert all(re.fullmatch(r"figures/[\w-]+\.csv", link) for link in outside)
+    assert not any(key in given for _, given in page.tags for key in ("src", "srcset", "onclick", "onload", "action"))
+    assert page.count("script") == page.count("link") == page.count("iframe") == 0
+    assert "url(" not in re.sub(r"url\(#", "", text)
+    assert "@import" not in text
+
+
+def test_text_is_escaped(text, page):
+    assert "<not a result>" not in text
+    assert "Synthetic example <not a result>" in "".join(page.text)
+    nasty = Report("<script>alert(1)</script>", "p", 1.0, "<b>", (Experiment("4a", "<i>", "{{ 7*7 }}"),), notes=("<u>&",))
+    made = _html(nasty)
+    assert "<script>" not in made
+    assert "<b>" not in made
+    assert "<i>" not in made
+    assert "<u>" not in made
+    assert "{{ 7*7 }}" in made
+
+
+def test_headings_go_down_one_step_at_a_time(page):
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_tables_have_captions_and_figures_have_text(page):
+    assert page.count("caption") == page.count("table") >= 10
+    drawings = [given for tag, given in page.tags if tag == "svg"]
+    assert len(drawings) == len(example.figures())
+    assert all(given["role"] == "img" and given["aria-labelledby"] for given in drawings)
+    assert all("scope" in given for tag, given in page.tags if tag == "th")
+
+
+def test_every_section_and_result_is_shown(page):
+    shown = " ".join("".join(page.text).split())
+    report = example.report()
+    for title in ("Summary", "The paper's experiments", "Further checks", "Failure signatures", "Errata", "Methods", "Run it again"):
+        assert title in shown
+    for row in report.verdicts:
+        assert row.claim in shown
+        assert shown.count(row.sentence) == 2  # in the summary and in its section
+        assert all(criterion in shown for criterion in row.criteria)
+        assert all(deviation in shown for deviation in row.deviations)
+    for arm in report.arms:
+        assert arm.name in shown
+        assert arm.possible.certificate in shown
+    for item in report.errata:
+        assert item.evidence in shown
+    assert "4.02e-8" in shown
+    assert "Not run in this profile." not in shown
+    assert "not trained" in shown
+    assert "5 diverged" in shown
+
+
+def test_a_contradiction_is_shown():
+    arm = Arm("4a", "lin", possible=Possible(0.3, 0.2), learned=Learned(0.1, 0.1, 0.1, 3))
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
+    assert "lin: learned 0.1 lies below the lower bound 0.2" in made
+    assert "Check these numbers" in made
+
+
+def test_an_empty_report_says_so():
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),)))
+    Page(made)
+    assert "No hypothesis was judged" in made
+    assert "Not run in this profile." in made
+    assert 'id="errata"' not in made
+
+
+def test_two_variants_of_an_experiment_are_kept_apart():
+    rows = tuple(
+        VerdictRow(f"2b-{variant[3:]}", "claim", "inconclusive", experiment="2b", variant=variant) for variant in ("as written", "as meant")
+    )
+    arms = tuple(Arm("2b", "H = 4", variant=variant) for variant in ("as written", "as meant"))
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("2b", "heads"),), verdicts=rows, arms=arms))
+    assert made.count('id="experiment-2b"') == 1
+    assert "The four numbers, as written: MSE" in made
+    assert "The four numbers, as meant: MSE" in made
+
+
+def test_both_faces_define_every_colour(text):
+    light, dark = re.findall(r":root \{([^}]*)\}", text)
+    names = set(re.findall(r"var\((--[\w-]+)\)", text))
+    assert names <= set(re.findall(r"(--[\w-]+):", light))
+    assert names <= set(re.findall(r"(--[\w-]+):", dark))

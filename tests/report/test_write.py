@@ -1,0 +1,65 @@
+"""The output folder as a whole: what is in it, and what does not change from run to run."""
+
+import csv
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headcount.report.figures import csv_text
+from headcount.report.write import arms_csv, summary, verdicts_json, write
+from tests.report import example
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    report = example.report()
+    page = write(report, out)
+    return report, out, page
+
+
+def test_every_file_is_there(made):
+    report, out, page = made
+    assert page == out / "report.html"
+    found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    drawn = {f"figures/{figure.name}.{ending}" for figure in report.figures for ending in ("svg", "png", "csv")}
+    assert found == {"report.html", "verdicts.json", "arms.csv", "specs/4a.json", *drawn}
+    assert (out / "figures/4a-heads.csv").read_text() == csv_text(report.figures[0])
+    assert json.loads((out / "specs/4a.json").read_text())["heads"] == [1, 4, 16]
+
+
+def test_verdicts_do_not_depend_on_time_or_versions(made):
+    report, out, _ = made
+    later = dataclasses.replace(report, seconds=1.0, versions=(("numpy", "9"),), notes=())
+    assert verdicts_json(later).encode() == (out / "verdicts.json").read_bytes()
+    assert verdicts_json(dataclasses.replace(report, profile="full")) != verdicts_json(report)
+
+
+def test_the_document_has_the_fields_asked_for(made):
+    report, out, page = made
+    document = json.loads(json.dumps(summary(report, page), allow_nan=False))
+    assert list(document) == ["verdicts", "profile", "seconds", "report"]
+    assert document["seconds"] == 83.4
+    stored = json.loads((out / "verdicts.json").read_text())
+    assert list(stored) == ["verdicts", "profile", "report"]
+    assert stored["verdicts"] == document["verdicts"]
+    assert str(out) not in (out / "verdicts.json").read_text()
+
+
+def test_arms_are_a_table_with_named_columns(made):
+    report, _, _ = made
+    rows = list(csv.DictReader(arms_csv(report).splitlines()))
+    assert len(rows) == len(report.arms)
+    assert float(rows[0]["possible"]) == 4.02e-8
+    assert rows[0]["promised"] == ""
+    assert rows[1]["diverged"] == "1"
+    assert arms_csv(dataclasses.replace(report, arms=())).startswith("experiment,variant,arm,metric,promised,")
+
+
+def test_reporting_does_not_load_jax():
+    code = "import sys, headcount.report.write; sys.exit('jax' in sys.modules)"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=Path(__file__).parents[2])
