@@ -22,7 +22,7 @@ from tests.cli.test_cli import run
         (("reproduce", "--profile", "smok"), "nearest: 'smoke'"),
         (("doctor", "--jsn"), "--jsn"),
         (("train", "missing.toml"), "cannot read missing.toml"),
-        (("train",), "SPEC"),
+        (("train",), "spec"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):

@@ -1,9 +1,7 @@
 """Random words inside a training step: Threefry-2x32 with few kernels, because a step is only half a millisecond long.
 
-`jax.random` rolls the cipher's rounds into a loop on the CPU that runs some hundred small kernels a call. Written out it is
-fused into whatever uses it, once for every use of a word. So keys are folded with the cipher written out, and many words
-are made by two turns of a loop, which ends fusion. The bits are those of JAX: `fold` is `jax.random.fold_in` and `words` is
-`jax.random.bits`.
+`jax.random` rolls the cipher's rounds into a loop on the CPU that runs some hundred small kernels a call; here they are
+written out, one kernel for all words. The bits are those of JAX: `fold` is `jax.random.fold_in`, `words` is `jax.random.bits`.
 """
 
 from collections.abc import Sequence

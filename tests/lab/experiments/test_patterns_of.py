@@ -7,7 +7,7 @@ import pytest
 from headcount.lab.experiments import exp_4a, heads
 from headcount.lab.experiments.bias import studies as bias_studies
 from headcount.lab.experiments.patterns_of import diagnosed, patterns_of, reach_of
-from headcount.lab.experiments.study import Numbers, Profile
+from headcount.lab.experiments.study import Numbers, Profile, Variant
 from headcount.lab.signatures import Failure
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Exponential, Power
@@ -15,6 +15,10 @@ from headcount.memory.kernels import Exponential, Power
 
 def finals(**columns):
     return [{"eval_loss": 0.5, "train_loss": 0.5, **columns}]
+
+
+def meant(experiment):
+    return next(study for study in experiment.studies(Profile.SMOKE) if study.variant is Variant.AS_MEANT)
 
 
 def test_too_little_depth_from_chains_of_different_hops():
@@ -56,7 +60,7 @@ def test_heavy_tails_reach_beyond_the_trained_length():
     [(0.2, 1e-9, 1e-9, Failure.TRAINING), (0.2, 0.19, 1e-4, Failure.HEADS), (1e-9, 1e-9, 1e-9, Failure.NONE)],
 )
 def test_floors_name_training_and_heads(loss, floor, more, failure):
-    study = exp_4a.studies(Profile.SMOKE)[0]
+    study = meant(exp_4a)
     names = [arm.name for arm in study.arms]
     numbers = {name: Numbers(possible=more) for name in names} | {"lin-1": Numbers(possible=floor), "log-1": Numbers(possible=floor)}
     found = diagnosed(study, {name: finals(eval_loss=loss) for name in names}, numbers)
@@ -64,6 +68,6 @@ def test_floors_name_training_and_heads(loss, floor, more, failure):
 
 
 def test_diverged_runs_have_no_pattern():
-    study = exp_4a.studies(Profile.SMOKE)[0]
+    study = meant(exp_4a)
     numbers = {arm.name: Numbers(possible=0.1) for arm in study.arms}
     assert patterns_of(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers) == {}

@@ -22,9 +22,9 @@ from headcount.memory.kernels import Lag
 HEADS = 4
 LENGTH = 32
 SIZES: Mapping[Profile, Mapping[str, Any]] = {
-    Profile.SMOKE: {"lags": (1, 4), "layers": (1,), "steps": 500, "seeds": 2},
-    Profile.LAPTOP: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 2000, "seeds": 3},
-    Profile.FULL: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 10000, "seeds": 5},
+    Profile.SMOKE: {"lags": (1, 4), "layers": (1,), "steps": 2000, "seeds": 2},
+    Profile.LAPTOP: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 10000, "seeds": 3},
+    Profile.FULL: {"lags": (1, 2, 4, 8), "layers": (1, 2, 3), "steps": 30000, "seeds": 5},
 }
 
 

@@ -69,11 +69,6 @@ def _prop42() -> str:
     return "" if found is None else f"{found['value']:g} for {found['for']}, printed {found['printed']:.3g}"
 
 
-def _head_conditions() -> str:
-    failing = [a.name for a in bound("4.4", "pointer-chain:hops=2,symbols=6", "lin", 64, 256).assumptions if not a.holds]
-    return f"assumptions that fail for a chain of two pointers with 64 heads: {', '.join(failing) or 'none'}"
-
-
 def _cancel(rate: float = 0.7, wish: int = 3, length: int = 50) -> str:
     plain = [math.exp(-rate * s) for s in range(length)]
     moved = [math.exp(-rate * (s - wish)) for s in range(length)]
@@ -188,7 +183,6 @@ ERRATA: tuple[Erratum, ...] = (
         "no condition on heads",
         "errors of one retrieval must stay within the rounding of the next",
         "states it as an assumption",
-        _head_conditions,
     ),
     Erratum("10", "Appendix C", "rounding tolerance 1/(4T) (log)", "log(1 + 1/(2T)) is exact", "uses the exact one", _tolerance),
     Erratum("11", "Appendix D.2", "the two formulas for the heads needed", "they are interchanged", "uses them in their right places"),

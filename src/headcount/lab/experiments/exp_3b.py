@@ -28,8 +28,8 @@ HEADS = 4
 LAYERS = {Profile.SMOKE: 1, Profile.LAPTOP: 2, Profile.FULL: 2}
 TEXT: Mapping[Profile, TextSize] = {
     Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3),
-    Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=64, batch=16, steps=250, seeds=5, megabytes=3.0),
-    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=32, steps=600, seeds=10, megabytes=3.0),
+    Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=8, megabytes=3.0),
+    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1500, seeds=10, megabytes=3.0),
 }
 TESTS = {Profile.SMOKE: 64, Profile.LAPTOP: 512, Profile.FULL: 1024}
 

@@ -29,14 +29,15 @@ Table = Callable[[], RateTable]
 
 def tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     """Names and what computes them."""
-    heads = {Profile.SMOKE: range(1, 6), Profile.LAPTOP: range(1, 9), Profile.FULL: range(1, 13)}[profile]
-    lags = {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((1, "lin"), (2, "lin"), (4, "lin"), (2, "log")))
+    heads = {Profile.SMOKE: range(1, 5), Profile.LAPTOP: range(1, 7), Profile.FULL: range(1, 11)}[profile]
+    full = profile is Profile.FULL
+    lags = {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((1, "lin"), (2, "lin"), (2, "log"), (4, "lin"))[: 4 if full else 3])
     for lag, bias in lags:
         yield f"fixed lag {lag}, {bias}", functools.partial(fixed_lag, lag, bias, heads)
-    for T, bias in {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((2, "lin"), (4, "lin"), (2, "log"))):
+    for T, bias in {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((2, "lin"), (2, "log"), (4, "lin"))[: 3 if full else 2]):
         yield f"adaptive lags up to {T}, {bias}", functools.partial(adaptive, T, bias, heads)
-    smooth = (("power:1.5", "lin"), ("power:3.5", "lin"), ("power:0.5", "lin"), ("exp:0.1", "log"), ("exp:0.5", "log"))
-    for kernel, bias in {Profile.SMOKE: smooth[:1]}.get(profile, smooth):
+    smooth = (("power:1.5", "lin"), ("power:0.5", "lin"), ("exp:0.1", "log"), ("power:3.5", "lin"), ("exp:0.5", "log"))
+    for kernel, bias in {Profile.SMOKE: smooth[:1]}.get(profile, smooth if full else smooth[:4]):
         yield f"essential {kernel}, {bias}", functools.partial(essential, kernel, bias, heads)
     widths = {Profile.SMOKE: (16, 64, 256)}.get(profile, (8, 16, 32, 64, 128, 256, 512, 1024))
     yield "readout by neurons", functools.partial(readout_width, widths)
