@@ -21,7 +21,7 @@ from headcount.lab.experiments.study import Arm, Numbers, PlannedRun, Study, pla
 from headcount.lab.hypothesis import ArmResult, Hypothesis
 from headcount.lab.progress import Progress
 from headcount.lab.rows import FINISHED, Row
-from headcount.lab.statistics import t_interval
+from headcount.lab.statistics import FEWEST_SEEDS, t_interval
 from headcount.lab.store import Store
 from headcount.lab.sweep import Summary, sweep
 from headcount.lab.verdict import Verdict, decide_family
@@ -201,15 +201,18 @@ def finals_of(outcome: StudyOutcome) -> dict[str, tuple[dict[str, float], ...]]:
 
 
 def summarised(cell: str, losses: list[float], ratio: bool) -> Learned:
-    """Mean and 90% t-interval over seeds; on a logarithmic scale where losses are compared by ratio. Diverged runs are counted apart."""
+    """Mean and 90% t-interval over seeds (their range where there are too few), on a logarithmic scale where losses are compared by ratio.
+
+    Diverged runs are counted apart.
+    """
     finite = np.array([loss for loss in losses if math.isfinite(loss)])
     diverged = len(losses) - len(finite)
     if not len(finite):
         return Learned(cell, tuple(losses), math.inf, math.inf, math.inf, diverged)
     values = np.log10(finite) if ratio else finite
     mean = float(values.mean())
-    low, high = mean, mean
-    if len(values) >= 2:
+    low, high = float(values.min()), float(values.max())
+    if len(values) >= FEWEST_SEEDS:
         interval = t_interval(values, 0.9)
         low, high = interval.low, interval.high
     back: Callable[[float], float] = (lambda v: float(10.0**v)) if ratio else float

@@ -86,11 +86,20 @@ class Attention(eqx.Module):
             values = jnp.einsum("bnf,hvf->bnhv", stream.features, value_map)
             out = jnp.einsum("brhv,hdv->brd", contract(values), self.w_out)
         if stream.offset is not None:  # the same vector at every row: only the weights' sum matters
-            total = contract(jnp.ones((1, stream.length, 1), out.dtype))  # [1, R, H, 1]
+            total = self._known_sums(rows, out.dtype)
+            if total is None:
+                total = contract(jnp.ones((1, stream.length, 1), out.dtype))  # [1, R, H, 1]
             out = out + self._mapped(total, stream.offset[:, None])
         if stream.positions is not None:
             out = out + self._mapped(contract(stream.positions[None]), None)
         return out
+
+    def _known_sums(self, rows: np.ndarray, dtype: jnp.dtype) -> jax.Array | None:
+        """Sums of a row's weights where they need no computing: under softmax 1, or 0 for a row that sees no lag.  [1, R, H, 1]"""
+        if not (self.normaliser.sums_to_one and self.bias.decreasing):  # a bias that is not may hide every lag of a row
+            return None
+        seen = (rows >= self.bias.first_lag).astype(np.float32)
+        return jnp.broadcast_to(jnp.asarray(seen, dtype)[None, :, None, None], (1, len(rows), self.heads, 1))
 
     def _mapped(self, gathered: jax.Array, lift: jax.Array | None) -> jax.Array:
         """W_O W_V lift applied to what the heads gathered; the order of products is the optimiser's.  [B, R, D]"""

@@ -26,6 +26,7 @@ class AbstractNormaliser(eqx.Module):
     kind: ClassVar[str]
     exponential: ClassVar[bool] = True  # rise is exp, so lin heads obey a linear recurrence
     divides: ClassVar[bool] = True  # is there a denominator?
+    sums_to_one: ClassVar[bool] = False  # over what a row sees, whatever the logits
 
     def rise(self, logits: jax.Array) -> jax.Array:
         """[H, *] → [H, *]; called with shifted logits where there is a denominator."""
@@ -47,6 +48,8 @@ normalisers: Registry[AbstractNormaliser] = Registry("normaliser", AbstractNorma
 @normalisers.register("softmax", formula="e^{z_s} / sum_j e^{z_j}", ref=Ref("vaswani-2017", "Section 3.2.1"))
 class Softmax(AbstractNormaliser):
     """The usual one: weights sum to 1 over what the row sees."""
+
+    sums_to_one = True
 
     @classmethod
     def init(cls, shape, key):

@@ -12,6 +12,9 @@ import jax.numpy as jnp
 from headcount.model.shape import compute_dtype
 
 
+MANY_ROWS = 1024  # with fewer the transposed copy costs less than the barrier does (benchmarks/training.py)
+
+
 @jax.custom_vjp
 def linear(weight: jax.Array, x: jax.Array) -> jax.Array:
     """[out, in] applied to [..., in], accumulated in float32 or better, in x's type.  [..., out]"""
@@ -27,7 +30,7 @@ def _backward(kept, dy):
     weight, x = kept
     rows, dy_rows = _flat(x), _flat(dy)
     dx = _product("to,oi->ti", dy_rows, weight, x.dtype).reshape(x.shape)
-    if weight.shape[0] <= weight.shape[1]:
+    if weight.shape[0] <= weight.shape[1] or len(rows) < MANY_ROWS:
         return _product("to,ti->oi", dy_rows, rows, weight.dtype), dx
     wide = _product("ti,to->io", rows, dy_rows, weight.dtype)
     return jax.lax.optimization_barrier(wide).T, dx  # without the barrier XLA turns the product round again

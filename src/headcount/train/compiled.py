@@ -25,10 +25,13 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
+from headcount.train.spec import Effort
+
 OPTIONS: dict[str, Any] = {
     "xla_cpu_multi_thread_eigen": False,
     "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
 }
+LOW_EFFORT: dict[Effort, dict[str, Any]] = {Effort.HIGH: {}, Effort.LOW: {"xla_backend_optimization_level": 0}}
 DIGEST = 32  # bytes of SHA-256 before the program
 
 
@@ -40,11 +43,11 @@ class Program(NamedTuple):
     memory: int
 
 
-def compiled(function: Callable[..., Any], *arguments: Any) -> Program:
+def compiled(function: Callable[..., Any], *arguments: Any, effort: Effort = Effort.HIGH) -> Program:
     """The function compiled for these arguments (arrays or their shapes), from disk where it is there."""
     started = time.perf_counter()
     lowered = jax.jit(function).lower(*arguments)
-    options = _known_options() if jax.default_backend() == "cpu" else {}
+    options = _known_options() | LOW_EFFORT[effort] if jax.default_backend() == "cpu" else {}
     folder = cache_folder()
     if folder is None:
         program = lowered.compile(compiler_options=options)

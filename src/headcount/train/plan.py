@@ -10,7 +10,7 @@ from headcount.core.spec import content_hash
 from headcount.memory.read import AbstractRead
 from headcount.train.data import Arrays, Source, length_of
 from headcount.train.population import check_population
-from headcount.train.spec import STEPS, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
+from headcount.train.spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
 from headcount.train.weights import structure
 
 
@@ -30,6 +30,7 @@ class Plan:
     schedule: Shape
     optimiser: OptimiserSpec
     precision: str
+    effort: Effort
 
     @property
     def epoch(self) -> int:
@@ -57,6 +58,7 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
         spec.schedule.shape,
         _structure(spec.optimiser),
         spec.precision,
+        spec.effort,
     )
 
 

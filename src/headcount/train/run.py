@@ -117,10 +117,10 @@ def _program(plan: Plan, rest: Any, arguments: Arguments) -> Program:
     try:
         found = _PROGRAMS.get(known)
     except TypeError:  # a model or source that cannot be hashed is compiled every time
-        return compiled(run_function(plan, rest), *arguments)
+        return compiled(run_function(plan, rest), *arguments, effort=plan.effort)
     if found is not None:
         return found._replace(seconds=0.0)
     while len(_PROGRAMS) >= KEPT:
         _PROGRAMS.pop(next(iter(_PROGRAMS)))
-    _PROGRAMS[known] = compiled(run_function(plan, rest), *arguments)
+    _PROGRAMS[known] = compiled(run_function(plan, rest), *arguments, effort=plan.effort)
     return _PROGRAMS[known]

@@ -55,6 +55,13 @@ class Shape(enum.StrEnum):
     INVERSE_SQRT = "inverse-sqrt"  # sqrt(warmup / step): `final` plays no part
 
 
+class Effort(enum.StrEnum):
+    """What the compiler spends on a run: low compiles in half the time and runs up to four times slower (worth it for short runs)."""
+
+    HIGH = "high"
+    LOW = "low"
+
+
 class OptimiserSpec(Spec):
     """AdamW, or SGD with momentum b1. Weight decay acts on matrices only (no rates, offsets or norms); clip 0 is none."""
 
@@ -119,6 +126,7 @@ class TrainSpec(Spec):
     log: Count | tuple[Count, ...] = 20
     limit: Positive = 1e8  # a larger training loss counts as diverged
     precision: Annotated[str, pydantic.Field(pattern="^float(32|64)$")] = "float32"
+    effort: Effort = Effort.HIGH
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> "TrainSpec":

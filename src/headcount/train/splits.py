@@ -18,7 +18,7 @@ from headcount.memory.target import AbstractTarget, Batch
 from headcount.train.compiled import compiled
 from headcount.train.data import Arrays, Sampler
 from headcount.train.plan import Plan
-from headcount.train.spec import Loss
+from headcount.train.spec import Effort, Loss
 
 
 class Splits(NamedTuple):
@@ -53,7 +53,7 @@ def _drawn(source: AbstractTarget | Sampler, precision: str, batches: int, batch
     def draw(key: jax.Array) -> Batch:
         return jax.lax.map(lambda i: source.sample(fold(key, i), batch, length), jnp.arange(batches))
 
-    return compiled(draw, jax.random.key(0)).call
+    return compiled(draw, jax.random.key(0), effort=Effort.LOW).call  # runs once
 
 
 def _rows(source: Arrays, plan: Plan, seed: int) -> Splits:

@@ -14,6 +14,7 @@ from headcount.model.baselines import baselines
 from headcount.model.spec import ModelSpec
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import Source
+from headcount.train.spec import Effort
 
 _INITIALISERS: dict[tuple[Any, ...], Program] = {}
 
@@ -36,5 +37,5 @@ def fresh_model(recipe: ModelSpec | PartSpec, source: Source, seed: int) -> Abst
     known = (content_hash(recipe), tree, jnp.result_type(float))
     key = Seeds(seed).init()
     if known not in _INITIALISERS:
-        _INITIALISERS[known] = compiled(lambda key: jax.tree.leaves(build(recipe, source, key)), key)
+        _INITIALISERS[known] = compiled(lambda key: jax.tree.leaves(build(recipe, source, key)), key, effort=Effort.LOW)
     return jax.tree.unflatten(tree, _INITIALISERS[known].call(key))

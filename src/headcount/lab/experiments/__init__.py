@@ -8,6 +8,7 @@ moment, so that listing what there is costs nothing. `rates` trains nothing: its
 `rates.rates(profile)`.
 """
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -51,4 +52,14 @@ def studies_of(ids: Iterable[str], profile: "Profile", corpus: str | None = None
     names = chosen(ids)
     used = corpus is None or any(id in WITH_CORPUS for id in names)
     require(used, f"corpus {corpus} for {', '.join(names)}", f"an experiment on text: {' or '.join(WITH_CORPUS)}", "leave out the corpus")
-    return tuple(study for id in names for study in STUDIES[id](profile, corpus))
+    made = tuple(study for id in names for study in STUDIES[id](profile, corpus))
+    return tuple(quickly(study) for study in made) if profile == "smoke" else made
+
+
+def quickly(study: "Study") -> "Study":
+    """A smoke run takes a second of computing and several of compiling: low effort of the compiler for all its arms."""
+    from headcount.lab.experiments.study import merged
+
+    return dataclasses.replace(
+        study, arms=tuple(dataclasses.replace(arm, run=merged(arm.run, {"train": {"effort": "low"}})) for arm in study.arms)
+    )

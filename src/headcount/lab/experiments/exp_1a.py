@@ -24,7 +24,7 @@ HEADS = 4
 SIZES: Mapping[Profile, TextSize] = {
     Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3),
     Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=5, megabytes=3.0),
-    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1500, seeds=10, megabytes=3.0),
+    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1000, seeds=10, megabytes=3.0),
 }
 DEPTH = {Profile.SMOKE: 2, Profile.LAPTOP: 4, Profile.FULL: 4}
 TESTS = {Profile.SMOKE: 64, Profile.LAPTOP: 512, Profile.FULL: 1024}

@@ -29,7 +29,7 @@ LAYERS = {Profile.SMOKE: 1, Profile.LAPTOP: 2, Profile.FULL: 2}
 TEXT: Mapping[Profile, TextSize] = {
     Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3),
     Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=8, megabytes=3.0),
-    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1500, seeds=10, megabytes=3.0),
+    Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1600, seeds=10, megabytes=3.0),
 }
 TESTS = {Profile.SMOKE: 64, Profile.LAPTOP: 512, Profile.FULL: 1024}
 
@@ -53,7 +53,7 @@ class RecallSize:
 
 RECALL: Mapping[Profile, RecallSize] = {
     Profile.LAPTOP: RecallSize(pairs=4, symbols=8, steps=500, batch=32),
-    Profile.FULL: RecallSize(pairs=6, symbols=12, steps=1000),
+    Profile.FULL: RecallSize(pairs=6, symbols=12, steps=600),
 }
 
 
@@ -164,7 +164,7 @@ def _hypothesis(seeds: tuple[int, ...], size: TextSize, recall: RecallSize | Non
             for what, value in zip(("without", "with"), pair, strict=True)
         ),
         seeds=seeds,
-        expected="supported on recall; on text a prototype with 2 seeds gained 0.07 nats at equal depth and heads",
+        expected="recall as claimed; on text open: one pilot seed of this size gained 0.005 nats at equal parameters, a prototype 0.07 at equal heads",
         deviations=(
             f"bytes of {'the given corpus' if corpus else 'the standard library'} instead of OpenWebText (studies/openwebtext.toml has that setting)",
             f"{size.steps} steps, windows of {size.length} bytes, width {size.width}",

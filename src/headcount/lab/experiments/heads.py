@@ -57,7 +57,7 @@ def _arm(hops: int, layers: int, heads: int, width: int, steps: int) -> Arm:
     run = {
         "memory": {"kind": "pointer-chain", "hops": hops, "symbols": SYMBOLS},
         "model": gpt(width, 8, length, layers=layers, heads=heads, hidden=4 * width, norm="none"),
-        "train": recipe(length, 32, steps, 0.003, 256),
+        "train": recipe(length, 32, steps, 0.01, 256),
     }
     return Arm(f"hops-{hops}-layers-{layers}-heads-{heads}", run, _numbers, f"{hops} hops, {layers} layers", heads)
 

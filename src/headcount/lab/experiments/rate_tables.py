@@ -105,7 +105,7 @@ def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
         -float(said[-1].n) if said[-1].n else None,
         fits[-1].ref,
         (
-            "the bound of a fixed lag T holds for all lags up to T with the same coefficients",
+            f"sum|a| <= {BUDGET:g}; the promised bound, that of the fixed lag {T}, is for unlimited coefficients",
             "no lower bound is computed for all lags at once",
         ),
     )
