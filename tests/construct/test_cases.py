@@ -20,7 +20,7 @@ LENGTH = 24
 @functools.cache
 def made(index: int) -> hc.Construction:
     target, options = CASES[index]
-    return hc.construct(target, **options)
+    return hc.construct(target, **{name: value for name, value in options.items() if name != "slow"})
 
 
 def sequences(construction: hc.Construction) -> np.ndarray:
@@ -30,7 +30,13 @@ def sequences(construction: hc.Construction) -> np.ndarray:
 
 
 everything = pytest.mark.parametrize(
-    "index", range(len(CASES)), ids=[f"{t}-{o.get('bias')}-{o.get('theorem', '')}-{i}" for i, (t, o) in enumerate(CASES)]
+    "index",
+    [
+        pytest.param(
+            i, id=f"{target}-{options['bias']}-{options.get('theorem', '')}-{i}", marks=pytest.mark.slow if "slow" in options else ()
+        )
+        for i, (target, options) in enumerate(CASES)
+    ],
 )
 
 

@@ -34,6 +34,6 @@ def test_what_it_takes():
 
 def test_what_it_cannot_do_is_said():
     with pytest.raises(InputError, match="depends on its lag; use softmax"):
-        hc.construct("recall", theorem="recall")
+        hc.construct("recall", normaliser="none", theorem="recall")
     with pytest.raises(InputError, match="induction is no key-value recall"):
         hc.construct("induction", normaliser="softmax", theorem="recall")

@@ -18,6 +18,8 @@ from tests.cli.test_sweep import TOY
 from tests.lab.test_faults import computed, figures, undisturbed
 from tests.lab.toy import Toy, ToySpec, plan
 
+# Ray forks its daemons; the test process has loaded jax, whose warning about that does not concern children that exec at once.
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)")
 
 

@@ -89,7 +89,7 @@ def test_the_bos_sink_makes_every_position_exact(x64):
 def test_rows_that_see_nothing_give_zero_and_every_length_works(attention):
     model = ModelSpec(heads=2, width=4, hidden=3, attention=attention, bias="log").build(jax.random.key(0), dim=1)
     layer = model.layers[0].attention
-    for length in (1, 2, 3, 65, 66):
+    for length in (1, 2, 66):
         x = jnp.ones((1, length, 1))
         out = layer(model.embedding.stream(x), np.arange(length))
         assert bool(jnp.isfinite(out).all())

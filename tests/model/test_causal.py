@@ -13,6 +13,8 @@ N = 19  # blocks of 5 rows and a shorter one
 OPTIONS = {"table": "table:window=8", "t5": "t5:buckets=6,farthest=9", "fire": "fire:hidden=4,threshold=5", "peak": "peak:reach=6"}
 NORMALISERS = ("softmax", "softmax-sink:logit=0.5", "softmax-bos:logit=-0.3", "softmax-tail:horizon=15")
 CASES = [(bias, "softmax-sink:logit=0.5") for bias in biases.names()] + [(b, n) for b in ("lin", "log", "rope") for n in NORMALISERS]
+QUICK = {(bias, "softmax-sink:logit=0.5") for bias in ("lin", "table", "rope")} | {("log", "softmax")}
+PARAMETERS = [pytest.param(*case, id="-".join(case), marks=[] if case in QUICK else pytest.mark.slow) for case in dict.fromkeys(CASES)]
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +55,7 @@ def same(found, expected, tolerance):
         np.testing.assert_allclose(a, b, atol=tolerance * max(1.0, float(jnp.abs(b).max())), rtol=0)
 
 
-@pytest.mark.parametrize(("bias", "normaliser"), dict.fromkeys(CASES), ids="-".join)
+@pytest.mark.parametrize(("bias", "normaliser"), PARAMETERS)
 def test_outputs_and_gradients_equal_the_general_path(bias, normaliser, monkeypatch, x64):
     """The other path builds [B, H, N, N] weights row by row and is differentiated by JAX; both meet the reference in contracts."""
     layer, x = layer_and_stream(bias, normaliser)

@@ -18,7 +18,7 @@ from headcount.theory.problem import Norm, Problem
 
 from .reference import norm, residuals
 
-SWEEP = settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SWEEP = settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WINDOW = 64
 
 windowed = st.one_of(

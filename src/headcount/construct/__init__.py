@@ -19,7 +19,6 @@ from headcount.construct import tmx as tmx
 from headcount.construct.build import construct as construct
 from headcount.construct.construction import Construction as Construction
 from headcount.construct.draft import constructions as constructions
-from headcount.construct.one_layer import one_layer as one_layer
 from headcount.construct.plan import Plan as Plan
 from headcount.construct.plan import plan as plan
 from headcount.core.verbs import verb

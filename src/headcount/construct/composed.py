@@ -40,6 +40,7 @@ from headcount.model.ffn import ReLU
 from headcount.model.transformer import Transformer
 
 REF = Ref("headcount", "depth in place of precision: lags add up over layers")
+MOST_LAYERS = 128
 MOVING = 8  # roundings of the FFN that moves the carrier, in units of its size
 
 
@@ -66,6 +67,9 @@ class Composed(AbstractConstruction):
         )
         if request.normaliser == "softmax":
             reasons.append("plain softmax is exact at one position alone, and a chain passes through many; use softmax-bos or softmax-tail")
+        count = len(moves_of(found.lags, self.step))
+        if count > MOST_LAYERS:
+            reasons.append(f"it would take {count} layers, more than {MOST_LAYERS}")
         if not math.isfinite(found.inputs.bound):
             reasons.append(f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the answer's")
         return reasons + normaliser_refusals(target, request) + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)

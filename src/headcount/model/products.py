@@ -11,7 +11,6 @@ import jax.numpy as jnp
 
 from headcount.model.shape import compute_dtype
 
-
 MANY_ROWS = 1024  # with fewer the transposed copy costs less than the barrier does (benchmarks/training.py)
 
 
