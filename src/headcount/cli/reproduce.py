@@ -1,7 +1,11 @@
 """`headcount reproduce`: the paper's experiments and further checks as one resumable sweep, then verdicts, figures and a report."""
 
+import multiprocessing
 import shlex
+import signal
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +55,8 @@ def reproduce(
         print_json(summary(report, page))
         return
     console.print(table(report))
+    if profile != "full":
+        console.print(f"profile {profile}: fewer steps, seeds or cells than registered; --profile full judges the claims")
     console.print(f"{report.seconds:.0f} s; report: {escape(str(page))}")
 
 
@@ -58,7 +64,6 @@ def run(names: list[str], profile: str, folder: Path, corpus: Path | None, worke
     """Everything between the command and the files."""
     from headcount.lab.experiments import studies_of
     from headcount.lab.experiments.patterns_of import diagnosed
-    from headcount.lab.experiments.rates import rates
     from headcount.lab.experiments.study import Profile
     from headcount.lab.local import LocalEngine
     from headcount.lab.reproduce import Reproduction, finals_of, reproduce
@@ -69,14 +74,14 @@ def run(names: list[str], profile: str, folder: Path, corpus: Path | None, worke
     studies = studies_of(names, Profile(profile), None if corpus is None else str(corpus))
     folder.mkdir(parents=True, exist_ok=True)
     _announce(studies, profile)
-    with watcher() as watch, progress() as say:
-        result = reproduce(studies, folder / "runs.sqlite", engine=LocalEngine(workers), watch=watch, say=say)
+    with watcher() as watch, progress() as say, Beside(side_work, names, profile) as beside:
+        store = folder / "runs.sqlite"
+        result = reproduce(studies, store, engine=LocalEngine(workers), watch=watch, trained=beside.start, say=say)
         if not isinstance(result, Reproduction):
             raise KeyboardInterrupt if result.interrupted else CheckFailed(f"{result.missing} runs are missing; run the same command again")
-        tables = rates(Profile(profile), say) if "rates" in names else ()
-        errata = checks.errata_page(say)
         found = [(o.study.key, diagnosed(o.study, finals_of(o), {a.arm.name: a.numbers for a in o.arms})) for o in result.outcomes]
-        say("figures and report")
+        say("rates and errata")
+        tables, errata = beside.result()
     return report_of(
         result,
         profile=profile,
@@ -89,6 +94,41 @@ def run(names: list[str], profile: str, folder: Path, corpus: Path | None, worke
         signatures=checks.signature_rows(found),
         sections=[checks.RATES] if tables else [],
     )
+
+
+def side_work(names: list[str], profile: str) -> tuple[Any, Any]:
+    """What needs no training: rate tables, and the errata with their evidence."""
+    from headcount.lab.experiments.rates import rates
+    from headcount.lab.experiments.study import Profile
+    from headcount.report.checks import errata_page
+
+    return (rates(Profile(profile)) if "rates" in names else ()), errata_page()
+
+
+class Beside:
+    """A call in a process of its own, beside the rest; ended with it, whatever happens."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any):
+        self.call = (function, *arguments)
+
+    def __enter__(self) -> "Beside":
+        context = multiprocessing.get_context("spawn")
+        self.pool = ProcessPoolExecutor(1, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+        self.future: Future[Any] | None = None
+        return self
+
+    def start(self) -> None:
+        self.future = self.pool.submit(*self.call)
+
+    def result(self) -> Any:
+        assert self.future is not None
+        return self.future.result()
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None:  # ^C or an error: nobody waits for it
+            for process in list((self.pool._processes or {}).values()):
+                process.terminate()
+        self.pool.shutdown(wait=kind is None, cancel_futures=True)
 
 
 def _announce(studies: Any, profile: str) -> None:

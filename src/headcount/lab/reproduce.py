@@ -87,14 +87,19 @@ def reproduce(
     *,
     engine: AbstractEngine | None = None,
     watch: Callable[[Progress], None] | None = None,
+    trained: Callable[[], None] = lambda: None,
     say: Callable[[str], None] = lambda message: None,
 ) -> Reproduction | Summary:
-    """Train what is missing, then judge. An interrupted sweep returns its summary: run the same command to go on."""
+    """Train what is missing, then judge. An interrupted sweep returns its summary: run the same command to go on.
+
+    `trained` is called when the sweep is complete: the cores are free for other work then.
+    """
     runs = [run for study in studies for run in planned(study)]
     unique = {run.spec.content_hash: run.spec for run in runs}
     summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
     if summary.interrupted or summary.missing:
         return summary
+    trained()
     with Store(store, read_only=True) as opened:
         rows = {row.id: row for row in opened.rows(set(unique))[0]}
     _require_finished(rows.values())

@@ -25,7 +25,7 @@ ENERGY = float(sum(1 / s for s in range(1, LAGS + 1)))  # sum_{s=1}^{999} 1/s: t
 SHORT = 256
 REPORTED = {"log-1": 1e-5, "lin-64": 0.19}
 SIZES: Mapping[Profile, Mapping[str, Any]] = {
-    Profile.SMOKE: {"steps": 300, "heads": (1, 4, 16), "seeds": 3},
+    Profile.SMOKE: {"steps": 300, "heads": (1, 4), "seeds": 3},
     Profile.LAPTOP: {"steps": 2000, "heads": (1, 4, 16, 64), "seeds": 5},
     Profile.FULL: {"steps": 3000, "heads": (1, 4, 16, 64), "seeds": 10},
 }

@@ -15,7 +15,7 @@ from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Varian
 
 SYMBOLS = 6
 SIZES: Mapping[Profile, Mapping[str, Any]] = {
-    Profile.SMOKE: {"arms": ((1, 1, 6), (2, 1, 6)), "steps": 40, "seeds": 1, "width": 24},
+    Profile.SMOKE: {"arms": ((1, 1, 6),), "steps": 40, "seeds": 1, "width": 24},
     Profile.LAPTOP: {
         "arms": tuple((hops, layers, heads) for hops in (1, 2) for layers, heads in ((1, 2), (1, 6), (2, 6))),
         "steps": 500,
