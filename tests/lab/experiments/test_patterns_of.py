@@ -22,7 +22,7 @@ def meant(experiment):
 
 
 def test_too_little_depth_from_chains_of_different_hops():
-    (study,) = heads.studies(Profile.SMOKE)
+    (study,) = heads.studies(Profile.LAPTOP)
     told = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
     found = diagnosed(study, told, {})
     assert set(found) == set(told)  # the arm with 2 heads follows one hop only: no pattern

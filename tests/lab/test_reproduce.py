@@ -1,0 +1,106 @@
+"""Studies from the sweep to the report: figures of the store alone, the same every time."""
+
+import dataclasses
+import json
+
+import pytest
+
+from headcount.cli.reproduce import Beside, table
+from headcount.core.errors import CheckFailed, InputError
+from headcount.core.refs import Ref
+from headcount.lab.experiments import FIRST_SEED, NOT_IN_SMOKE, studies_of
+from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Variant, merged, planned
+from headcount.lab.hypothesis import Benefit, Hypothesis, Part
+from headcount.lab.local import LocalEngine
+from headcount.lab.reproduce import Reproduction, finals_of, loss_of, parameters, reproduce, summarised
+from headcount.lab.rows import FAILED, FINISHED, Row
+from headcount.lab.statistics import Scale
+from headcount.lab.store import Store
+from headcount.report.reproduction import report_of
+from headcount.report.write import write
+
+RUN = {
+    "memory": "exp-4b",
+    "model": {"attention": "dp-free", "ffn": "none", "width": 4, "heads": 2, "bias": {"kind": "lin"}},
+    "train": {"steps": 12, "length": 32, "loss": "population", "log": 2, "effort": "low"},
+}
+SEEDS = (1, 2, 3)
+HYPOTHESIS = Hypothesis(
+    "t", "More steps help.", Ref("headcount"), (Part("steps", Benefit("few", "many")),), Scale.LOG10_RATIO, 1.0, seeds=SEEDS
+)
+ARMS = (
+    Arm("few", merged(RUN, {"train": {"steps": 2}}), lambda: Numbers(possible=1e-7), "lin", 2.0),
+    Arm("many", merged(RUN, {"train": {"steps": 400, "lr": 0.03}}), lambda: Numbers(possible=1e-7), "lin", 400.0, 1e-6),
+)
+STUDY = Study("t", Variant.AS_MEANT, "Steps", "Do more steps help?", ARMS, SEEDS, hypothesis=HYPOTHESIS, x_label="steps")
+
+
+def test_from_the_sweep_to_the_report_and_again(tmp_path):
+    made = reproduce([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+    assert isinstance(made, Reproduction)
+    few, many = made.outcomes[0].arms
+    assert few.learned[0].mean > 2 * many.learned[0].mean
+    assert few.parameters == parameters(ARMS[0]) > 0
+    assert [len(f) for f in finals_of(made.outcomes[0]).values()] == [3, 3]
+    verdict = made.verdicts[0]
+    assert verdict.hypothesis.id == "t"
+    assert verdict.measured > 0.3
+
+    def written(folder):
+        result = reproduce([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+        assert result.summary.computed == 0  # finished runs are never repeated
+        report = report_of(result, profile="smoke", command="headcount reproduce", seconds=1.0, store="runs.sqlite")
+        assert "Verdicts" in table(report).title
+        return write(report, folder)
+
+    pages = [written(tmp_path / name) for name in ("one", "two")]
+    assert "Do more steps help?" in pages[0].read_text()
+    verdicts = [(page.parent / "verdicts.json").read_bytes() for page in pages]
+    assert verdicts[0] == verdicts[1]
+    names = ["id", "claim", "verdict", "qualifier", "paper", "measured", "ci", "floor", "seeds", "p_adjusted", "deviations"]
+    assert all(name in json.loads(verdicts[0])["verdicts"][0] for name in names)
+    assert (pages[0].parent / "figures" / "t-as-meant.svg").exists()
+
+
+def test_failed_runs_stop_the_judging(tmp_path):
+    with Store(tmp_path / "runs.sqlite") as store:
+        specs = {run.spec.content_hash: run.spec for run in planned(STUDY)}
+        for id in specs:
+            store.put(Row(id, FAILED, {}, "out of memory"))
+    with pytest.raises(CheckFailed, match="out of memory"):
+        reproduce([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+
+
+def test_a_diverged_run_counts_as_infinite_and_is_counted():
+    row = Row("x", FINISHED, {"final": {}})
+    assert loss_of(row, "eval_loss") == float("inf")
+    found = summarised("c", [0.1, float("inf"), 0.1, 0.1], ratio=True)
+    assert (found.diverged, round(found.mean, 6)) == (1, 0.1)
+    assert summarised("c", [float("inf")], ratio=True).mean == float("inf")
+    assert summarised("c", [1.0, 3.0], ratio=False).low == 1.0
+
+
+def test_studies_are_registered_with_fresh_seeds_and_smoke_says_what_it_leaves_out():
+    smoke = studies_of(["4a", "4b"], Profile.SMOKE)
+    assert not any(study.key in NOT_IN_SMOKE for study in smoke)
+    assert all(min(study.seeds) == FIRST_SEED for study in smoke)
+    assert all("profile smoke" in study.hypothesis.deviations[-1] for study in smoke if study.hypothesis)
+    assert all(arm.run["train"]["effort"] == "low" for study in smoke for arm in study.arms)
+    full = studies_of(["4a"], Profile.FULL)
+    assert not any("profile" in d for study in full if study.hypothesis for d in study.hypothesis.deviations)
+
+
+def test_studies_that_contradict_their_hypothesis_are_refused():
+    with pytest.raises(InputError, match="lacks arms"):
+        dataclasses.replace(STUDY, arms=ARMS[:1])
+    with pytest.raises(InputError, match="seeds differ"):
+        dataclasses.replace(STUDY, seeds=(7, 8, 9))
+
+
+def test_work_beside_ends_with_the_rest():
+    with Beside(max, 3, 5) as beside:
+        beside.start()
+        assert beside.result() == 5
+    with pytest.raises(RuntimeError, match="stop"), Beside(max, 3, 5) as beside:
+        beside.start()
+        raise RuntimeError("stop")
