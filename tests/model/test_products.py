@@ -3,7 +3,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from headcount.model import products
 from headcount.model.products import linear
+
+
+@pytest.fixture(autouse=True, params=["few rows", "many rows"])
+def both_ways(request, monkeypatch):
+    """As it is for small inputs, and with the backward pass of large ones."""
+    if request.param == "many rows":
+        monkeypatch.setattr(products, "MANY_ROWS", 0)
 
 
 def plain(weight, x):

@@ -28,7 +28,7 @@ PACKAGES = (
     "python-flint",
     "matplotlib",
 )
-EXTRAS = {"torch": "bench", "pytest": "dev", "hypothesis": "dev", "ruff": "dev", "mypy": "dev"}
+EXTRAS = {"torch": "bench", "ray": "ray", "pyarrow": "data", "pytest": "dev", "hypothesis": "dev", "ruff": "dev", "mypy": "dev"}
 FLAGS = ("avx2", "avx512f", "fma", "amx_bf16", "neon", "asimd", "sve")
 
 

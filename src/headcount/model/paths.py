@@ -36,6 +36,10 @@ def weighted_sum(weights: jax.Array, u: jax.Array) -> jax.Array:
     """[B or 1, H, R, N] weights of [B, N, f] or [B, N, H, f] → [B, R, H, f] in u's type, summed in float32 or better."""
     weights = weights.astype(u.dtype)
     accumulate = compute_dtype(u.dtype)
+    if weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1:  # one number a token: a plain matrix product, no transposed copies
+        _, heads, rows, length = weights.shape
+        sums = jnp.einsum("bn,kn->bk", u[:, :, 0], weights.reshape(heads * rows, length), preferred_element_type=accumulate)
+        return jnp.swapaxes(sums.astype(u.dtype).reshape(-1, heads, rows), 1, 2)[..., None]
     if weights.shape[0] == 1:
         subscripts = "hrn,bnf->brhf" if u.ndim == 3 else "hrn,bnhf->brhf"
         return jnp.einsum(subscripts, weights[0], u, preferred_element_type=accumulate).astype(u.dtype)

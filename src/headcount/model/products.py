@@ -6,36 +6,43 @@ often the slow one. So rows are flattened to a plain matrix and the product is t
 is transposed after.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 
 from headcount.model.shape import compute_dtype
 
-MANY_ROWS = 1024  # with fewer the transposed copy costs less than the barrier does (benchmarks/training.py)
+MANY_ROWS = 1024  # with fewer, the direction that differentiation picks is as good (benchmarks/training.py)
+
+
+def linear(weight: jax.Array, x: jax.Array) -> jax.Array:
+    """[out, in] applied to [..., in], accumulated in float32 or better, in x's type.  [..., out]"""
+    rows = math.prod(x.shape[:-1])
+    return _many_rows(weight, x) if rows >= MANY_ROWS else _product("...i,oi->...o", x, weight, x.dtype)
 
 
 @jax.custom_vjp
-def linear(weight: jax.Array, x: jax.Array) -> jax.Array:
-    """[out, in] applied to [..., in], accumulated in float32 or better, in x's type.  [..., out]"""
+def _many_rows(weight: jax.Array, x: jax.Array) -> jax.Array:
     out = _product("ti,oi->to", _flat(x), weight, x.dtype)
     return out.reshape(*x.shape[:-1], weight.shape[0])
 
 
 def _forward(weight, x):
-    return linear(weight, x), (weight, x)
+    return _many_rows(weight, x), (weight, x)
 
 
 def _backward(kept, dy):
     weight, x = kept
     rows, dy_rows = _flat(x), _flat(dy)
     dx = _product("to,oi->ti", dy_rows, weight, x.dtype).reshape(x.shape)
-    if weight.shape[0] <= weight.shape[1] or len(rows) < MANY_ROWS:
+    if weight.shape[0] <= weight.shape[1]:
         return _product("to,ti->oi", dy_rows, rows, weight.dtype), dx
     wide = _product("ti,to->io", rows, dy_rows, weight.dtype)
     return jax.lax.optimization_barrier(wide).T, dx  # without the barrier XLA turns the product round again
 
 
-linear.defvjp(_forward, _backward)
+_many_rows.defvjp(_forward, _backward)
 
 
 def _flat(x: jax.Array) -> jax.Array:
