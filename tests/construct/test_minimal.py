@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+import headcount as hc
 from headcount.construct.draft import Precision, Unreachable
 from headcount.construct.minimal import best_error, best_eta, heads_within, minimal_heads, nodes, reach, tail_error, weight
 from headcount.memory.kernels import Lag
@@ -73,3 +74,8 @@ def test_impossible_lags_carry_a_certificate():
     with pytest.raises(Unreachable, match="however many heads") as caught:
         heads_within(40, 0.1, Precision.FLOAT64)
     assert check_weight(caught.value.certificate)
+
+
+def test_very_long_lags_are_refused_and_not_an_overflow():
+    with pytest.raises(Unreachable):
+        hc.construct("fixed:lags=901", bias="lin", tol=0.1, theorem="minimal", length=1000)
