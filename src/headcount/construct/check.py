@@ -20,7 +20,7 @@ from headcount.construct.construction import LayerError, Measured, in_precision
 from headcount.construct.draft import Draft, Precision, Request
 from headcount.core.errors import CheckFailed
 from headcount.memory.named import unnamed
-from headcount.memory.read import AbstractRead, Everywhere
+from headcount.memory.read import AbstractRead, At, Everywhere
 from headcount.memory.target import AbstractTarget
 from headcount.model.stream import Stream
 from headcount.model.transformer import Layer, Transformer
@@ -82,7 +82,8 @@ def probes(target: AbstractTarget, request: Request, model: Transformer, only_lo
     if target.vocabulary is None:
         made.append(Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read))
     if not only_longest:
-        made.append(Probe("shortest", x[:, : target.shortest], target.read))
+        least = max(target.shortest, target.read.position if isinstance(target.read, At) else 1)  # the row that is read must exist
+        made.append(Probe("shortest", x[:, :least], target.read))
         every = max(min(EVERYWHERE_LENGTH, x.shape[1]), target.shortest)
         if every <= 4 * EVERYWHERE_LENGTH:
             made.append(Probe("every position", x[:EVERYWHERE_BATCH, :every], Everywhere()))
