@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress
-from headcount.core.errors import require
+from headcount.core.files import refuse_occupied
 
 if TYPE_CHECKING:
     from headcount.construct import Construction
@@ -49,12 +49,6 @@ def build(
         console.print(f"note: {escape(note)}")
     if out is not None:
         console.print(f"written to {escape(str(out))}", markup=True)
-
-
-def refuse_occupied(out: Path) -> None:
-    """Before any work: a folder that is no saved model is not overwritten."""
-    ours = not out.exists() or (out.is_dir() and ((out / "config.json").exists() or not any(out.iterdir())))
-    require(ours, f"{out} exists and is no saved model", "a new folder name", "choose another place")
 
 
 def table(target: str, made: "Construction") -> Table:

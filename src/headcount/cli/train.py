@@ -7,9 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.build import refuse_occupied
 from headcount.cli.common import console, print_json, progress
-from headcount.core.files import read_mapping
+from headcount.core.files import read_mapping, refuse_occupied
 from headcount.core.overrides import with_changes
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ import math
 import numpy as np
 
 from headcount.construct.allocate import split_heads
-from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request, constructions
+from headcount.construct.draft import AbstractConstruction, Claim, Draft, Request, constructions
 from headcount.construct.kernel_heads import DECAYING, KernelHeads, heads_for_tol
 from headcount.construct.normalised import Gathering, gather, normaliser_refusals
 from headcount.construct.parts import layer, real_embedding
 from headcount.construct.readout import NetworkFit
 from headcount.construct.readouts import readout_for, readout_refusals
+from headcount.construct.slots import shifted, together
 from headcount.construct.space import Space
 from headcount.core.refs import Ref
 from headcount.memory.fixed import FixedMemory
@@ -106,13 +107,3 @@ def notes(request: Request) -> tuple[str, ...]:
     if request.normaliser == "softmax":
         return (f"plain softmax: exact for sequences of exactly {request.length} tokens, read at the last",)
     return (f"softmax-tail: exact up to {request.length} tokens",) if request.normaliser == "softmax-tail" else ()
-
-
-def together(bounds: list[Bound]) -> Bound:
-    """Orthogonal blocks: sqrt of the sum of squares (errata 12)."""
-    return Bound(math.hypot(*(b.error for b in bounds)), math.hypot(*(b.amplification for b in bounds)))
-
-
-def shifted(x: np.ndarray, lag: int) -> np.ndarray:
-    """x_{t-lag}, zero before the first token.  [N, d]"""
-    return np.concatenate([np.zeros((min(lag, len(x)), x.shape[1])), x[: max(len(x) - lag, 0)]])

@@ -44,6 +44,12 @@ def read_text(path: Path) -> str:
         raise InputError(f"cannot read {path} ({reason})", "a readable text file", "check the path") from None
 
 
+def refuse_occupied(path: Path) -> None:
+    """A folder that is already there is replaced only if it is one of ours (it holds a `config.json`) or empty."""
+    ours = not path.exists() or (path.is_dir() and ((path / "config.json").exists() or not any(path.iterdir())))
+    require(ours, f"{path} exists and is no saved model", "a new folder name", "choose another place")
+
+
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A new folder that appears at `path` complete, or not at all.
@@ -51,8 +57,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Work goes to a sibling that is renamed at the end; an exception leaves nothing behind. A folder that is
     already there is replaced only if it is one of ours (it holds a `config.json`).
     """
-    ours = not path.exists() or (path.is_dir() and ((path / "config.json").exists() or not any(path.iterdir())))
-    require(ours, f"{path} exists and is no saved model", "a new folder name", "choose another place")
+    refuse_occupied(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
