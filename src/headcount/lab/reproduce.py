@@ -54,7 +54,6 @@ class ArmOutcome:
     learned: tuple[Learned, ...]
     accuracy: float | None
     parameters: int | None
-    curves: dict[str, tuple[tuple[float, ...], tuple[float, ...]]]  # cell → steps, mean loss by step
     finals: tuple[dict[str, float], ...]  # the records' last figures in the first cell, one a seed
 
 
@@ -187,16 +186,15 @@ def _outcome(
     arms = []
     for arm in study.arms:
         mine = [run for run in runs if run.study == study.key and run.arm == arm.name]
-        learned, curves = [], {}
+        learned = []
         for cell in study.cells:
             found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
             learned.append(summarised(cell, [loss_of(row, study.metric) for row in found], study.y_log))
-            curves[cell] = _curve(found)
         accuracies = [a for run in mine if (a := accuracy_of(rows[run.spec.content_hash])) is not None]
         accuracy = float(np.mean(accuracies)) if accuracies else None
         first = next(iter(study.cells))
         finals = tuple(rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first)
-        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), accuracy, parameters(arm), curves, finals))
+        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), accuracy, parameters(arm), finals))
     return StudyOutcome(study, tuple(arms), verdict)
 
 
@@ -222,13 +220,3 @@ def summarised(cell: str, losses: list[float], ratio: bool) -> Learned:
         low, high = interval.low, interval.high
     back: Callable[[float], float] = (lambda v: float(10.0**v)) if ratio else float
     return Learned(cell, tuple(losses), back(mean), back(low), back(high), diverged)
-
-
-def _curve(rows: Sequence[Row]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean test loss by step over the runs that did not diverge."""
-    kept = [row.record["metrics"] for row in rows if row.record["outcome"] != "diverged"]
-    if not kept:
-        return (), ()
-    steps = kept[0]["step"]
-    length = min(len(m["eval_loss"]) for m in kept)
-    return tuple(steps[:length]), tuple(float(np.mean([m["eval_loss"][i] for m in kept])) for i in range(length))
