@@ -1,5 +1,6 @@
 """The exact loss: against basis inputs, against the float64 reference, against sampling; and when it is refused."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,8 +9,13 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.memory.named import targets
 from headcount.memory.read import Last
+from headcount.model.baselines import baselines
+from headcount.model.scores import DotProduct
+from headcount.model.shape import LayerShape
 from headcount.model.spec import ModelSpec
 from headcount.train.population import check_population, kernel, population_loss, target_variance, variance_of
+from headcount.train.run import train
+from headcount.train.spec import RunSpec, shape_key
 
 LENGTH = 24
 LINEAR = ModelSpec(heads=3, width=5, head_dim=2, attention="dp-free", ffn="none", bias="log1p")
@@ -81,9 +87,25 @@ def test_other_memories_are_refused(memory, words):
         check_population(target, LINEAR.build(jax.random.key(0), dim=target.dim), 128, 0)
 
 
-def test_a_recurrent_network_is_refused():
-    from headcount.model.baselines import baselines
+def test_bare_heads_are_linear_and_train_on_the_exact_loss():
+    model = {"kind": "heads", "heads": 4, "bias": {"kind": "lin", "positive": "softplus"}}
+    spec = RunSpec(memory="exp-4a", model=model, train={"steps": 40, "length": LENGTH, "loss": "population", "log": 2})
+    assert RunSpec.from_values(spec.to_plain()).content_hash == spec.content_hash
+    assert shape_key(spec) == shape_key(spec.model_copy(update={"seed": 1}))
+    record = train(spec.target(), spec.model, spec.train, spec.seed).record
+    first, last = record.metrics["train_loss"]
+    assert 0 < last < first
 
+
+def test_bare_heads_with_a_dot_product_are_refused():
+    model = baselines.build("heads", 1, None, 1, jax.random.key(0))
+    shape = LayerShape(width=1, heads=1, value_dim=1, query_dim=1, hidden=0, outputs=1)
+    model = eqx.tree_at(lambda m: m.attention.score, model, DotProduct.init(shape, jax.random.key(1)))
+    with pytest.raises(InputError, match="the attention is dot, not dp-free"):
+        check_population(targets.build("exp-4a"), model, 16, 0)
+
+
+def test_a_recurrent_network_is_refused():
     model = baselines.build("gru:width=4", 1, None, 1, jax.random.key(0))
     with pytest.raises(InputError, match="GRU, no Transformer"):
         check_population(targets.build("exp-4a"), model, 16, 0)

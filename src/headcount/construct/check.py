@@ -19,6 +19,7 @@ import numpy as np
 from headcount.construct.construction import LayerError, Measured, in_precision
 from headcount.construct.draft import Draft, Precision, Request
 from headcount.core.errors import CheckFailed
+from headcount.core.xla import QUICK, known
 from headcount.memory.named import unnamed
 from headcount.memory.read import AbstractRead, At, Everywhere
 from headcount.memory.target import AbstractTarget
@@ -29,7 +30,6 @@ BATCH = 8
 EVERYWHERE_BATCH = 2
 EVERYWHERE_LENGTH = 64  # sequences on which every position is read
 ASCENTS = 3
-QUICK = {"xla_backend_optimization_level": "0"}  # what runs once shall compile quickly
 SLACK = 1e-13  # of the promise's own evaluation in float64
 
 
@@ -38,11 +38,15 @@ def once(function: Callable[..., Any], *arguments: Any) -> Any:
     arrays, rest = eqx.partition(arguments, lambda leaf: isinstance(leaf, jax.Array))  # rows stay NumPy: they are static
     leaves, tree = jax.tree.flatten(rest)
     fixed = tuple(_Same(leaf) for leaf in leaves)
-    return _compiled(arrays, function, fixed, tree)
+    return _compiled()(arrays, function, fixed, tree)
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2, 3), compiler_options=QUICK)
-def _compiled(arrays: Any, function: Callable[..., Any], fixed: tuple["_Same", ...], tree: Any) -> Any:
+@functools.cache
+def _compiled() -> Callable[..., Any]:
+    return jax.jit(_called, static_argnums=(1, 2, 3), compiler_options=known(QUICK))
+
+
+def _called(arrays: Any, function: Callable[..., Any], fixed: tuple["_Same", ...], tree: Any) -> Any:
     return function(*eqx.combine(arrays, jax.tree.unflatten(tree, [leaf.value for leaf in fixed])))
 
 
@@ -129,7 +133,7 @@ def _adversarial(target: AbstractTarget, model: Transformer, x: np.ndarray, read
         def error(z: jax.Array) -> jax.Array:
             return jnp.abs(wide(z, read) - target.evaluate(z, read))[:, -1].sum()
 
-        slope = jax.jit(jax.grad(error), compiler_options=QUICK)
+        slope = jax.jit(jax.grad(error), compiler_options=known(QUICK))
 
         z = np.array(x, np.float64)
         for _ in range(ASCENTS):

@@ -17,7 +17,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,13 +25,14 @@ import jax
 import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
+from headcount.core.xla import PLAIN, QUICK, known
 from headcount.train.spec import Effort
 
 OPTIONS: dict[str, Any] = {
     "xla_cpu_multi_thread_eigen": False,
     "xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
 }
-LOW_EFFORT: dict[Effort, dict[str, Any]] = {Effort.HIGH: {}, Effort.LOW: {"xla_backend_optimization_level": 0}}
+SPARED: dict[Effort, Mapping[str, Any]] = {Effort.HIGH: {}, Effort.MEDIUM: PLAIN, Effort.LOW: QUICK}
 DIGEST = 32  # bytes of SHA-256 before the program
 
 
@@ -47,7 +48,7 @@ def compiled(function: Callable[..., Any], *arguments: Any, effort: Effort = Eff
     """The function compiled for these arguments (arrays or their shapes), from disk where it is there."""
     started = time.perf_counter()
     lowered = jax.jit(function).lower(*arguments)
-    options = _known_options() | LOW_EFFORT[effort] if jax.default_backend() == "cpu" else {}
+    options = known({**OPTIONS, **SPARED[effort]})
     folder = cache_folder()
     if folder is None:
         program = lowered.compile(compiler_options=options)
@@ -71,20 +72,6 @@ def cache_folder() -> Path | None:
     except OSError:
         return None  # a full or read-only home costs time, not the run
     return folder
-
-
-@functools.cache
-def _known_options() -> dict[str, Any]:
-    """Those of OPTIONS that this jaxlib takes."""
-    trivial = jax.jit(lambda x: x).lower(jax.ShapeDtypeStruct((), "float32"))
-    known = {}
-    for name, value in OPTIONS.items():
-        try:
-            trivial.compile(compiler_options={name: value})
-            known[name] = value
-        except Exception:  # the type of this error differs between versions
-            continue
-    return known
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from headcount.memory.named.base import AbstractNamed
 from headcount.memory.read import AbstractRead
 from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
+from headcount.model.baselines import Heads
 from headcount.model.embedding import LinearEmbedding
 from headcount.model.ffn import NoFFN
 from headcount.model.transformer import Transformer
@@ -67,7 +68,7 @@ def check_population(target: object, model: object, length: int, samples: int) -
         raise InputError(
             f"loss population: {', and '.join(reasons)}",
             "a fixed or essential memory with linear readout on independent inputs, read at one position, and a linear model "
-            "(attention dp-free, ffn none, norm none, real tokens)",
+            "(attention dp-free, ffn none, norm none, real tokens; or bare heads)",
             "change these, or use loss squared",
         )
 
@@ -87,6 +88,8 @@ def _of_target(target: object, length: int) -> list[str]:
 
 
 def _of_model(model: object) -> list[str]:
+    if isinstance(model, Heads):
+        return [] if model.attention.score.content_free else [f"the attention is {model.attention.score.kind}, not dp-free"]
     if not isinstance(model, Transformer):
         return [f"the model is a {type(model).__name__}, no Transformer"]
     reasons = [] if isinstance(model.embedding, LinearEmbedding) else ["the embedding is not linear"]
