@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.memory.read import At, Everywhere
-from headcount.model.baselines import GRU, LSTM, CausalConvolution, DiagonalSSM, baselines
+from headcount.core.registry import PartSpec
+from headcount.memory.read import At, Everywhere, Last
+from headcount.model.baselines import GRU, LSTM, CausalConvolution, DiagonalSSM, Heads, baselines
+from headcount.model.normalisers import NoNormaliser
+
+OPTIONS = {
+    "ssm": "width=4,states=3,hidden=5",
+    "convolution": "width=4,layers=2,size=2",
+    "heads": "heads=3,bias=lin(high=2,positive=softplus)",
+}
 
 
 def sigmoid(z):
@@ -16,6 +24,8 @@ def sigmoid(z):
 def by_hand(model, x):
     """Each baseline from its formula, one token after the other, float64 NumPy."""
     w = jax.tree.map(lambda a: np.asarray(a, np.float64), eqx.filter(model, eqx.is_array))
+    if isinstance(model, Heads):
+        return bare_heads(w.attention.w_value, w.attention.w_out, np.log1p(np.exp(w.attention.bias.rate)), x)
     u = x @ w.embedding.weight.T + w.embedding.offset  # [N, D]
     out = []
     if isinstance(model, GRU):
@@ -51,13 +61,25 @@ def by_hand(model, x):
     return np.array(out) @ w.readout.T
 
 
+def bare_heads(w_value, w_out, rate, x):
+    """y_t = sum_h W_O^h W_V^h sum_s softmax(-p_h s) x_{t-s}"""
+    out = np.zeros_like(x)
+    for t in range(len(x)):
+        for h, p in enumerate(rate):
+            weights = [np.exp(-p * s) for s in range(t + 1)]
+            gathered = sum(weight * x[t - s] for s, weight in enumerate(weights)) / sum(weights)
+            out[t] += w_out[h] @ (w_value[h] @ gathered)
+    return out
+
+
 @pytest.mark.parametrize("name", baselines.names())
 def test_baselines_follow_their_formulas_and_are_causal(name, x64):
-    options = {"ssm": ":width=4,states=3,hidden=5", "convolution": ":width=4,layers=2,size=2"}.get(name, ":width=4")
-    model = baselines.build(name + options, 2, None, 3, jax.random.key(0))
+    outputs = 2 if name == "heads" else 3  # bare heads answer with vectors like their tokens
+    model = baselines.build(f"{name}:{OPTIONS.get(name, 'width=4')}", 2, None, outputs, jax.random.key(0))
     x = jax.random.normal(jax.random.key(1), (2, 9, 2))
     y = model(x, Everywhere())
-    assert y.shape == (2, 9, 3)
+    assert y.shape == (2, 9, outputs)
+    assert (model.tokens, model.outputs) == ((None, 2), outputs)
     np.testing.assert_allclose(y, np.stack([by_hand(model, np.asarray(row)) for row in x]), atol=1e-9)
     np.testing.assert_allclose(model(x, At(4)), y[:, 3:4], atol=1e-12)
     np.testing.assert_allclose(model(x.at[:, 5:].set(9.0), Everywhere())[:, :5], y[:, :5], atol=1e-12)
@@ -73,3 +95,52 @@ def test_tokens_work_too():
 def test_both_kinds_of_tokens_at_once_are_refused():
     with pytest.raises(InputError, match="one of the two"):
         baselines.build("gru", 2, 5, 1, jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    "bias", ["lin:high=2,positive=softplus", {"kind": "lin", "low": 0, "high": 2, "spacing": "uniform", "positive": "softplus"}]
+)
+def test_parts_of_bare_heads_are_recipes_with_every_option(bias):
+    spec = baselines.spec({"kind": "heads", "heads": 3, "bias": bias, "normaliser": "none"})
+    lin = {"low": 0.0, "high": 2.0, "spacing": "uniform", "positive": "softplus"}
+    assert spec.options["bias"] == PartSpec(kind="lin", options=lin)
+    assert spec.to_plain() == {"kind": "heads", "heads": 3, "bias": {"kind": "lin", **lin}, "normaliser": {"kind": "none"}}
+    assert baselines.spec(spec.to_plain()) == baselines.spec(spec) == spec
+    model = baselines.build(spec, 1, None, 1, jax.random.key(0))
+    assert (model.attention.heads, model.attention.bias.positive) == (3, "softplus")
+    assert isinstance(model.attention.normaliser, NoNormaliser)
+
+
+def test_one_lin_head_under_softmax_is_the_default():
+    spec = baselines.spec("heads")
+    assert (spec.options["heads"], spec.options["bias"].kind, spec.options["normaliser"].kind) == (1, "lin", "softmax")
+
+
+def test_one_read_of_bare_heads_needs_no_square_of_the_length():
+    length = 4000
+    model = baselines.build("heads:heads=2", 1, None, 1, jax.random.key(0))
+    program = jax.jit(lambda x: model(x, Last())).lower(jax.ShapeDtypeStruct((1, length, 1), "float32")).compile()
+    assert program.memory_analysis().temp_size_in_bytes < 100 * length
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "message"),
+    [
+        ("heads", (0, 5, 5), "integer tokens below 5; expected real tokens"),
+        ("heads", (2, None, 1), "tokens of size 2 to answers of size 1"),
+        ("heads:heads=0", (1, None, 1), "heads 0; expected at least 1"),
+        ("heads:bias=lni", (1, None, 1), "bias: unknown bias 'lni' \\(nearest: 'lin'\\)"),
+        ("heads:bias=lin(hig=2)", (1, None, 1), "bias: lin: unknown key 'hig' \\(nearest: 'high'\\)"),
+        ("heads:bias=lin(positive=square)", (1, None, 1), "positive is 'square'"),
+        ("heads:width=4", (1, None, 1), "unknown key 'width'"),
+    ],
+)
+def test_what_bare_heads_cannot_be_is_refused(text, sizes, message):
+    with pytest.raises(InputError, match=message):
+        baselines.build(text, *sizes, jax.random.key(0))
+
+
+def test_bare_heads_refuse_other_tokens():
+    model = baselines.build("heads", 1, None, 1, jax.random.key(0))
+    with pytest.raises(InputError, match="real numbers of shape"):
+        model(jnp.array([[0, 1]]), Everywhere())

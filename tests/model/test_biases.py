@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.model.biases import T5, Alibi, KerplePower, Lin, Log, Peak, Rope, Spacing, Table, biases
+from headcount.model import reference
+from headcount.model.biases import T5, Alibi, KerplePower, Lin, Log, Log1p, Peak, Rope, Spacing, Table, biases
+from headcount.model.biases.decaying import TINY, Positive
 from headcount.model.shape import LayerShape
 
 SHAPE = LayerShape(width=8, heads=4, value_dim=2, query_dim=4, hidden=4, outputs=8)
@@ -52,7 +54,17 @@ def test_spacing_is_a_ladder_or_a_draw():
 
 
 @pytest.mark.parametrize(
-    "text", ["lin:low=-1", "lin:low=2,high=1", "lin:spacing=log", "peak:rate=-1", "table:window=0", "t5:buckets=1", "fire:stretch=0"]
+    "text",
+    [
+        "lin:low=-1",
+        "lin:low=2,high=1",
+        "lin:spacing=log",
+        "peak:rate=-1",
+        "table:window=0",
+        "t5:buckets=1",
+        "fire:stretch=0",
+        "lin:positive=square",
+    ],
 )
 def test_impossible_options_are_refused(text):
     with pytest.raises(InputError):
@@ -64,6 +76,41 @@ def test_impossible_options_are_refused(text):
 def test_negative_or_infinite_rates_are_refused(make, bad):
     with pytest.raises(InputError, match="at least 0"):
         make(jnp.array([0.5, bad]))
+
+
+@pytest.mark.parametrize("positive", Positive)
+def test_a_stored_number_gives_its_rate_back(positive):
+    rates = jnp.array([TINY, 1e-4, 0.03, 1.0, 7.5, 60.0])
+    np.testing.assert_allclose(positive.rate(positive.stored(rates)), rates, rtol=1e-5)
+
+
+def test_through_softplus_a_rate_of_0_starts_at_the_smallest():
+    rates = jnp.zeros(2)
+    assert Positive.ABS.rate(Positive.ABS.stored(rates)).tolist() == [0, 0]
+    stored = Positive.SOFTPLUS.stored(rates)
+    np.testing.assert_allclose(Positive.SOFTPLUS.rate(stored), TINY, rtol=1e-5)
+    gradient = jax.grad(lambda r: Positive.SOFTPLUS.rate(r).sum())(stored)
+    np.testing.assert_allclose(gradient, TINY, rtol=1e-5)  # a step changes a small rate in proportion to it
+    bias = Lin.init(SHAPE, jax.random.key(0), low=0.0, high=0.0, positive=Positive.SOFTPLUS)
+    assert np.isfinite(bias.rate).all()
+    assert np.isfinite(logits(bias, [0, 1000])).all()
+
+
+@pytest.mark.parametrize("make", [Lin, Log, Log1p])
+def test_negative_stored_numbers_are_for_softplus(make):
+    below = jnp.array([0.5, -3.0])
+    bias = make(below, Positive.SOFTPLUS)
+    np.testing.assert_allclose(logits(bias, [4]) / logits(make(jnp.ones(2)), [4]), np.log1p(np.exp(below))[:, None], rtol=1e-6)
+    with pytest.raises(InputError, match="at least 0"):
+        make(below, Positive.ABS)
+
+
+@pytest.mark.parametrize("make", [Lin, Log, Log1p])
+@pytest.mark.parametrize("positive", Positive)
+def test_both_ways_follow_the_reference(make, positive, x64):
+    bias = make(jnp.array([0.0, 0.7, 40.0] if positive is Positive.ABS else [-9.0, 0.7, 40.0]), positive)
+    slow = [[reference.lag_logit(bias, h, s, 9) for s in range(8)] for h in range(3)]
+    np.testing.assert_allclose(logits(bias, range(8)), slow, rtol=1e-12)
 
 
 def test_an_odd_query_size_cannot_be_turned():

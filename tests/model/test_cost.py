@@ -71,6 +71,8 @@ def test_state_is_a_recurrence_for_lin_and_a_cache_for_dot():
         ("lstm:width=4", 4 + 4 + 2 * 64 + 16 + 4, 8),
         ("ssm:width=4,states=2,hidden=3", 4 + 4 + 4 * 8 + 4 + 12 + 3 + 3, 16),
         ("convolution:width=4,layers=2,size=3", 4 + 4 + 2 * (48 + 4) + 4, (2 + 6) * 4),
+        ("heads:heads=3", 3 + 3 + 3, 3 * (1 + 1)),
+        ("heads:heads=3,bias=log1p", 3 + 3 + 3, 50 * 3),
     ],
 )
 def test_baselines_by_hand(text, parameters, state):
@@ -79,3 +81,13 @@ def test_baselines_by_hand(text, parameters, state):
     assert (found.parameters, found.state) == (parameters, state)
     assert cost(model, 100, Last()).flops / found.flops == pytest.approx(2, rel=0.05)
     assert np.isfinite(found.flops)
+
+
+def test_one_read_of_bare_heads():
+    model = baselines.build("heads:heads=3", 2, None, 2, jax.random.key(0))
+    expected = (
+        3 * 10 * (3 + 2 * 2)  # three heads, ten lags: bias, exp, divide, and a multiply-add of both features
+        + 3 * 2 * 2 * 2  # W_O W_V, once
+        + 3 * 2 * 2 * 2  # what was gathered, mapped
+    )
+    assert cost(model, 10, Last()).flops == expected

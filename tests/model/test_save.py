@@ -9,6 +9,7 @@ from headcount.core.errors import InputError
 from headcount.memory.read import Last
 from headcount.model.base import AbstractModel
 from headcount.model.baselines import baselines
+from headcount.model.biases.decaying import Positive
 from headcount.model.save import load, save
 from headcount.model.spec import ModelSpec
 
@@ -29,9 +30,31 @@ def test_the_folder_holds_three_readable_files(folder):
 
 @pytest.mark.parametrize("name", baselines.names())
 def test_baselines_survive_saving(name, tmp_path):
-    model = baselines.build(f"{name}:width=4", 2, None, 3, jax.random.key(0))
+    text, outputs = ("heads:heads=3,bias=log1p(positive=softplus)", 2) if name == "heads" else (f"{name}:width=4", 3)
+    model = baselines.build(text, 2, None, outputs, jax.random.key(0))
     loaded = load(save(model, tmp_path / "m"))
     x = jax.random.normal(jax.random.key(1), (2, 9, 2))
+    np.testing.assert_array_equal(loaded(x, Last()), model(x, Last()))
+
+
+@pytest.mark.parametrize("kind", ["lin", "log", "log1p"])
+@pytest.mark.parametrize("positive", Positive)
+def test_how_rates_are_stored_survives(kind, positive, tmp_path):
+    spec = ModelSpec(heads=2, width=4, hidden=3, attention="dp-free", bias={"kind": kind, "positive": positive})
+    model = spec.build(jax.random.key(0), dim=1)
+    loaded = load(save(model, tmp_path / "m"))
+    assert loaded.layers[0].attention.bias.positive is positive
+    x = jax.random.normal(jax.random.key(1), (2, 9, 1))
+    np.testing.assert_array_equal(loaded(x, Last()), model(x, Last()))
+
+
+def test_a_field_that_came_later_takes_its_default(tmp_path):
+    model = ModelSpec(heads=2, width=4, hidden=3, attention="dp-free", bias="log1p").build(jax.random.key(0), dim=1)
+    folder = save(model, tmp_path / "m")
+    _edit(folder, lambda c: c["model"]["layers"][0]["attention"]["bias"].pop("positive"))
+    loaded = load(folder)
+    assert loaded.layers[0].attention.bias.positive is Positive.ABS
+    x = jax.random.normal(jax.random.key(1), (2, 9, 1))
     np.testing.assert_array_equal(loaded(x, Last()), model(x, Last()))
 
 

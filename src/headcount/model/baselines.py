@@ -1,20 +1,36 @@
-"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution."""
+"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution, bare heads."""
+
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pydantic
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
 from headcount.memory.read import AbstractRead
+from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel, check_tokens
+from headcount.model.biases import biases
 from headcount.model.embedding import LinearEmbedding, NoPosition, TokenEmbedding
-from headcount.model.shape import normal
+from headcount.model.normalisers import normalisers
+from headcount.model.scores import DotFree
+from headcount.model.shape import LayerShape, normal
+from headcount.model.stream import Stream
+
+# Parts of a layer stay recipes until its sizes are known; text or mapping, as in the fields of ModelSpec.
+BiasRecipe = Annotated[Any, pydantic.BeforeValidator(biases.spec), pydantic.Field(validate_default=True)]
+NormaliserRecipe = Annotated[Any, pydantic.BeforeValidator(normalisers.spec), pydantic.Field(validate_default=True)]
 
 
 class AbstractBaseline(AbstractModel):
+    """What a Transformer is compared with."""
+
+
+class AbstractEmbedded(AbstractBaseline):
     """An embedding, something that runs over the sequence, a linear readout."""
 
     embedding: eqx.AbstractVar[LinearEmbedding | TokenEmbedding]
@@ -55,7 +71,7 @@ def _scanned(step, state, x: jax.Array, rows: np.ndarray) -> jax.Array:
 
 
 @baselines.register("gru", formula="h = (1-z) n + z h, gates from x_t and h", ref=Ref("cho-2014", "Section 2.3"))
-class GRU(AbstractBaseline):
+class GRU(AbstractEmbedded):
     """Gated recurrent unit of width D, then a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -94,7 +110,7 @@ class GRU(AbstractBaseline):
 
 
 @baselines.register("lstm", formula="c = f c + i g, h = o tanh(c)", ref=Ref("hochreiter-1997", "Section 4"))
-class LSTM(AbstractBaseline):
+class LSTM(AbstractEmbedded):
     """Long short-term memory of width D (forget offset 1), then a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -132,7 +148,7 @@ class LSTM(AbstractBaseline):
 
 
 @baselines.register("ssm", formula="s_t = lambda s_{t-1} + B x_t, y = Re C s + skip x", ref=Ref("gu-2022", "S4D, zero-order hold"))
-class DiagonalSSM(AbstractBaseline):
+class DiagonalSSM(AbstractEmbedded):
     """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and a linear readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -188,7 +204,7 @@ class DiagonalSSM(AbstractBaseline):
 @baselines.register(
     "convolution", formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l", ref=Ref("oord-2016", "Section 2.1")
 )
-class CausalConvolution(AbstractBaseline):
+class CausalConvolution(AbstractEmbedded):
     """Dilated causal convolutions with residuals, then a linear readout: sees size^L tokens."""
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -220,3 +236,57 @@ class CausalConvolution(AbstractBaseline):
             taps = [padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)]  # tap k is lag k*dilation
             u = u + jax.nn.relu(sum(tap @ kernel[k].T for k, tap in enumerate(taps)) + offset)
         return u[:, read.rows(x.shape[1])] @ self.readout.T
+
+
+@baselines.register(
+    "heads", formula="y_t = sum_h W_O^h W_V^h sum_s softmax(bias_h)(s) x_{t-s}", ref=Ref("wang-e-2024", "Section 2.2, attention alone")
+)
+class Heads(AbstractBaseline):
+    """Bare heads: one dot-product-free attention layer on the tokens themselves, with nothing around it.
+
+    The paper does not say which maps around the heads were trained in experiments 4a and 4b; this is the barest reading. It
+    learns the same kernels more slowly than heads with trained maps around them, so its losses speak of the number of steps.
+    """
+
+    attention: Attention
+
+    @classmethod
+    def init(
+        cls,
+        dim: int,
+        vocabulary: int | None,
+        outputs: int,
+        key: jax.Array,
+        *,
+        heads: int = 1,
+        bias: BiasRecipe = "lin",
+        normaliser: NormaliserRecipe = "softmax",
+    ) -> "Heads":
+        require(
+            vocabulary is None,
+            f"bare heads for integer tokens below {vocabulary}",
+            "real tokens",
+            "they have no embedding: use a Transformer",
+        )
+        require(
+            outputs == dim,
+            f"bare heads from tokens of size {dim} to answers of size {outputs}",
+            "one size",
+            "use a Transformer, which has a readout",
+        )
+        shape = LayerShape(width=dim, heads=heads, value_dim=1, query_dim=1, hidden=0, outputs=dim)
+        a, b, c = jax.random.split(key, 3)
+        parts = biases.build(bias, shape, b), normalisers.build(normaliser, shape, c)
+        return cls(Attention.init(shape, a, DotFree(), *parts))
+
+    @property
+    def tokens(self):
+        return None, self.attention.w_out.shape[1]
+
+    @property
+    def outputs(self):
+        return self.attention.w_out.shape[1]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_tokens(self, x)
+        return self.attention(Stream(x), read.rows(x.shape[1]))  # [B, R, d]

@@ -14,7 +14,7 @@ from headcount.core.errors import require
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel
-from headcount.model.baselines import GRU, LSTM, CausalConvolution, DiagonalSSM
+from headcount.model.baselines import GRU, LSTM, CausalConvolution, DiagonalSSM, Heads
 from headcount.model.embedding import AbstractEmbedding
 from headcount.model.transformer import Transformer
 
@@ -106,6 +106,9 @@ def attention_state(attention: Attention, length: int) -> int:
 
 def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:
     _, dim = model.tokens
+    if isinstance(model, Heads):
+        combined = rows < length or dim == 1  # tokens are gathered first, then mapped by W_O W_V, which is formed once
+        return attention_flops(model.attention, length, rows, dim, lifted=combined), attention_state(model.attention, length)
     if isinstance(model, (GRU, LSTM)):
         gates, width = model.w_state.shape
         per_token = 2 * dim * width + 4 * gates * width + 3 * gates

@@ -99,8 +99,13 @@ def lag_logit(bias: Any, h: int, s: float, position: int) -> float:
     return float(_LAG_LOGITS[bias.kind](bias, h, s, position))
 
 
+def _rate(b, h):
+    stored = float(b.rate[h])
+    return abs(stored) if b.positive == "abs" else max(stored, 0.0) + math.log1p(math.exp(-abs(stored)))
+
+
 def _log(b, h, s, t):
-    return -abs(float(b.rate[h])) * math.log(s) if s >= 1 else -math.inf
+    return -_rate(b, h) * math.log(s) if s >= 1 else -math.inf
 
 
 def _kerple_power(b, h, s, t):
@@ -132,9 +137,9 @@ def _fire(b, h, s, t):
 
 
 _LAG_LOGITS: dict[str, Callable[[Any, int, float, int], float]] = {
-    "lin": lambda b, h, s, t: -abs(float(b.rate[h])) * s,
+    "lin": lambda b, h, s, t: -_rate(b, h) * s,
     "log": _log,
-    "log1p": lambda b, h, s, t: -abs(float(b.rate[h])) * math.log1p(s),
+    "log1p": lambda b, h, s, t: -_rate(b, h) * math.log1p(s),
     "kerple-log": lambda b, h, s, t: -abs(float(b.rate[h])) * math.log1p(abs(float(b.scale[h])) * s),
     "kerple-power": _kerple_power,
     "alibi": lambda b, h, s, t: -b.slopes[h] * s,

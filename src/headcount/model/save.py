@@ -1,12 +1,14 @@
 """Models as folders: `config.json` (what it is), `model.safetensors` (its weights), `README.md` (for a reader). No pickle.
 
 The config mirrors the object: every part by its registered kind with its plain fields, every array by type and shape.
-Loading rebuilds exactly that, or says what does not fit; nothing is executed from the folder.
+Loading rebuilds exactly that, or says what does not fit; nothing is executed from the folder. A field that came after the
+folder was written takes its default, which is what the part did before it had the field.
 """
 
 import dataclasses
 import enum
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ STRUCTURE: dict[str, type[eqx.Module]] = {
         baselines.LSTM,
         baselines.DiagonalSSM,
         baselines.CausalConvolution,
+        baselines.Heads,
     )
 }
 
@@ -127,12 +130,13 @@ def _rebuilt(config: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
         return _array(config["array"], path, arrays)
     require("part" in config, f"config at {path or 'model'} has no 'part'", "a part's name", "restore config.json")
     cls = _class(str(config["part"]))
-    names = [f.name for f in dataclasses.fields(cls)]
-    _keys(config, ("part", *names), f"config at {path or 'model'}")
-    enums = {f.name: f.type for f in dataclasses.fields(cls) if isinstance(f.type, type) and issubclass(f.type, enum.Enum)}
+    fields = dataclasses.fields(cls)
+    defaults = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
+    _keys(config, ("part", *(f.name for f in fields)), f"config at {path or 'model'}", optional=defaults)
+    enums = {f.name: f.type for f in fields if isinstance(f.type, type) and issubclass(f.type, enum.Enum)}
     made = object.__new__(cls)  # weights in the middle of training need not pass the checks made on hand-written ones
-    for name in names:
-        value = _rebuilt(config[name], f"{path}.{name}".lstrip("."), arrays)
+    for name in (f.name for f in fields):
+        value = _rebuilt(config[name], f"{path}.{name}".lstrip("."), arrays) if name in config else defaults[name]
         object.__setattr__(made, name, enums[name](value) if name in enums else value)
     return made
 
@@ -147,9 +151,9 @@ def _array(described: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
     return loaded
 
 
-def _keys(config: Any, names: tuple[str, ...], where: str) -> None:
+def _keys(config: Any, names: tuple[str, ...], where: str, optional: Collection[str] = ()) -> None:
     require(isinstance(config, dict), f"{where} is a {type(config).__name__}", "a mapping", "restore config.json")
-    extra, missing = sorted(set(config) - set(names)), sorted(set(names) - set(config))
+    extra, missing = sorted(set(config) - set(names)), sorted(set(names) - set(config) - set(optional))
     fault = f"an unknown key {extra[0]!r}{nearest(extra[0], names)}" if extra else f"no key {missing[0]!r}" if missing else ""
     require(not fault, f"{where} has {fault}", f"keys {', '.join(names)}", "restore config.json")
 

@@ -1,8 +1,9 @@
 """Biases that only decay: lin, log, log1p, KERPLE's two, ALiBi. One head draws one decaying curve.
 
 Rates are stored as plain numbers and used through their absolute value: p >= 0 as in the paper, without the dead
-gradient of a clamp at zero. Each is made from `low`, `high` and `spacing`, because which rates training starts from
-decides what it finds (theory 2.2, last lines).
+gradient of a clamp at zero. Lin, log and log1p can be stored through softplus instead, the other usual way to keep a number
+positive: the weights that can be drawn are the same (but for p = 0), what training finds is not. Each is made from `low`,
+`high` and `spacing`, because which rates training starts from decides what it finds (theory 2.2, last lines).
 """
 
 import enum
@@ -19,12 +20,28 @@ from headcount.core.refs import Ref
 from headcount.model.biases.base import AbstractBias, biases
 from headcount.model.shape import LayerShape, compute_dtype
 
+TINY = 1e-6  # the smallest initial rate through softplus, which never is 0
+
 
 class Spacing(enum.StrEnum):
     """How initial rates are spread over the heads."""
 
     UNIFORM = "uniform"  # independent draws from U(low, high)
     LOG = "log"  # a fixed geometric ladder from low to high
+
+
+class Positive(enum.StrEnum):
+    """How a stored number becomes a rate p >= 0."""
+
+    ABS = "abs"  # p = |r|: steps of the optimiser are steps of p
+    SOFTPLUS = "softplus"  # p = log(1 + e^r): near 0 they are relative, so that small rates are reached slowly
+
+    def rate(self, stored: jax.Array) -> jax.Array:
+        return jnp.abs(stored) if self is Positive.ABS else jax.nn.softplus(stored)
+
+    def stored(self, rate: jax.Array) -> jax.Array:
+        """The number that gives the rate; through softplus the smallest is TINY."""
+        return rate if self is Positive.ABS else jnp.log(jnp.expm1(jnp.maximum(rate, TINY)))
 
 
 def spread(heads: int, key: jax.Array, low: float, high: float, spacing: Spacing) -> jax.Array:
@@ -45,25 +62,36 @@ def check_rates(*named: tuple[str, jax.Array]) -> None:
         require(good, f"{name} {np.asarray(values).ravel()[:4].tolist()}", "finite rates of at least 0", "a head cannot grow with the lag")
 
 
-def _per_head(rates: jax.Array, lag: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """|rates| as [H, 1, …] and the lag, in the compute type."""
+def _per_head(rates: jax.Array, lag: jax.Array, positive: Positive = Positive.ABS) -> tuple[jax.Array, jax.Array]:
+    """Rates as [H, 1, …] and the lag, in the compute type."""
     dtype = compute_dtype(rates.dtype)
-    return jnp.abs(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(lag, dtype)
+    return positive.rate(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(lag, dtype)
 
 
 class AbstractDecaying(AbstractBias):
     """One learned rate a head, and nothing else."""
 
-    rate: eqx.AbstractVar[jax.Array]  # [H]
+    rate: eqx.AbstractVar[jax.Array]  # [H] as stored
+    positive: eqx.AbstractVar[Positive]
 
     decreasing = True
 
     def __check_init__(self):
-        check_rates(("rate", self.rate))
+        if self.positive is Positive.ABS:
+            check_rates(("rate", self.rate))
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, low: float = 0.0, high: float = 1.0, spacing: Spacing = Spacing.UNIFORM) -> Self:
-        return cls(spread(shape.heads, key, low, high, spacing))  # type: ignore[call-arg]
+    def init(
+        cls,
+        shape: LayerShape,
+        key: jax.Array,
+        *,
+        low: float = 0.0,
+        high: float = 1.0,
+        spacing: Spacing = Spacing.UNIFORM,
+        positive: Positive = Positive.ABS,
+    ) -> Self:
+        return cls(positive.stored(spread(shape.heads, key, low, high, spacing)), positive)  # type: ignore[call-arg]
 
     @property
     def heads(self):
@@ -75,13 +103,14 @@ class Lin(AbstractDecaying):
     """Linear in the lag: a head is e^{-p s}."""
 
     rate: jax.Array  # [H]
+    positive: Positive = eqx.field(static=True, default=Positive.ABS)
 
     def logits(self, lag, position):
-        rate, lag = _per_head(self.rate, lag)
+        rate, lag = _per_head(self.rate, lag, self.positive)
         return -rate * lag
 
     def decay(self):
-        return jnp.abs(self.rate).astype(compute_dtype(self.rate.dtype))
+        return self.positive.rate(self.rate).astype(compute_dtype(self.rate.dtype))
 
 
 @biases.register("log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log"))
@@ -89,11 +118,12 @@ class Log(AbstractDecaying):
     """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the residual."""
 
     rate: jax.Array  # [H]
+    positive: Positive = eqx.field(static=True, default=Positive.ABS)
 
     first_lag = 1
 
     def logits(self, lag, position):
-        rate, lag = _per_head(self.rate, lag)
+        rate, lag = _per_head(self.rate, lag, self.positive)
         return jnp.where(lag >= 1, -rate * jnp.log(jnp.maximum(lag, 1)), -jnp.inf)
 
 
@@ -102,9 +132,10 @@ class Log1p(AbstractDecaying):
     """The logarithmic bias shifted by one lag, so that lag 0 is seen (errata 19)."""
 
     rate: jax.Array  # [H]
+    positive: Positive = eqx.field(static=True, default=Positive.ABS)
 
     def logits(self, lag, position):
-        rate, lag = _per_head(self.rate, lag)
+        rate, lag = _per_head(self.rate, lag, self.positive)
         return -rate * jnp.log1p(lag)
 
 
