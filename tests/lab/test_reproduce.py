@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from headcount.cli.reproduce import Beside, table
+from headcount.cli.reproduce import table
 from headcount.core.errors import CheckFailed, InputError
 from headcount.core.refs import Ref
 from headcount.lab.experiments import FIRST_SEED, NOT_IN_SMOKE, studies_of
@@ -86,6 +86,8 @@ def test_studies_are_registered_with_fresh_seeds_and_smoke_says_what_it_leaves_o
     assert all(min(study.seeds) == FIRST_SEED for study in smoke)
     assert all("profile smoke" in study.hypothesis.deviations[-1] for study in smoke if study.hypothesis)
     assert all(arm.run["train"]["effort"] == "low" for study in smoke for arm in study.arms)
+    text = {arm.name: arm.run["train"]["effort"] for arm in studies_of(["3b"], Profile.LAPTOP)[0].arms}
+    assert (text["text-dp"], text["recall-dp"]) == ("high", "medium")  # an arm's own choice stands
     full = studies_of(["4a"], Profile.FULL)
     assert not any("profile" in d for study in full if study.hypothesis for d in study.hypothesis.deviations)
 
@@ -95,12 +97,3 @@ def test_studies_that_contradict_their_hypothesis_are_refused():
         dataclasses.replace(STUDY, arms=ARMS[:1])
     with pytest.raises(InputError, match="seeds differ"):
         dataclasses.replace(STUDY, seeds=(7, 8, 9))
-
-
-def test_work_beside_ends_with_the_rest():
-    with Beside(max, 3, 5) as beside:
-        beside.start()
-        assert beside.result() == 5
-    with pytest.raises(RuntimeError, match="stop"), Beside(max, 3, 5) as beside:
-        beside.start()
-        raise RuntimeError("stop")

@@ -103,8 +103,13 @@ def test_no_trainability_if_one_cell_trained_to_the_floor():
     assert verdict({**losses, ("lin", CELLS[2]): 0.2}, floors={"lin": 0.01}).qualifiers == (Qualifier.TRAINABILITY,)
 
 
-def test_no_losing_arm_no_trainability():
-    assert verdict({"lin": 0.2, "log": 0.2}, floors={"lin": 1e-8, "log": 1e-8}).qualifiers == ()
+def test_a_benefit_that_fails_for_want_of_training_says_so():
+    """Experiment 2a's expectation: 256 neurons could be exact, and learn no more than 16."""
+    equal = {"lin": 0.2, "log": 0.2}
+    found = verdict(equal, floors={"lin": 0.15, "log": 1e-8})
+    assert (found.outcome, found.qualifiers) == (Outcome.NOT_SUPPORTED, (Qualifier.TRAINABILITY,))
+    assert "log learned 0.1" in found.sentence
+    assert verdict(equal, floors={"lin": 1e-8, "log": 0.15}).qualifiers == ()  # log was to be better, and is where it can be
 
 
 def test_no_trainability_in_nats():

@@ -1,11 +1,8 @@
 """`headcount reproduce`: the paper's experiments and further checks as one resumable sweep, then verdicts, figures and a report."""
 
-import multiprocessing
 import shlex
-import signal
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +15,11 @@ from headcount.cli.sweep import watcher
 from headcount.core.errors import CheckFailed, require, unknown
 
 if TYPE_CHECKING:
-    from headcount.report.records import Report
+    from headcount.lab.aside import Aside
+    from headcount.lab.experiments.rates import RateTable
+    from headcount.lab.experiments.study import Profile, Study
+    from headcount.lab.reproduce import Known
+    from headcount.report.records import Erratum, Report
 
 EXPECTED = {"smoke": "about 2.5 minutes", "laptop": "under 15 minutes", "full": "under 2 hours"}
 
@@ -47,11 +48,12 @@ def reproduce(
     require(corpus is None or corpus.exists(), f"corpus {corpus}", "an existing file or folder", "check the path")
     folder = out or Path(f"reproduction-{profile}")
     command = _command(names if experiments else [], profile, out, corpus)
-    report = run(names, profile, folder, corpus, workers, command)
-    from headcount.report.write import summary, write
+    from headcount.lab.experiments.study import Profile
 
-    page = write(report, folder)
+    report, page = run(names, Profile(profile), folder, None if corpus is None else str(corpus), workers, command)
     if json:
+        from headcount.report.write import summary
+
         print_json(summary(report, page))
         return
     console.print(table(report))
@@ -60,75 +62,79 @@ def reproduce(
     console.print(f"{report.seconds:.0f} s; report: {escape(str(page))}")
 
 
-def run(names: list[str], profile: str, folder: Path, corpus: Path | None, workers: int | None, command: str) -> "Report":
-    """Everything between the command and the files."""
+def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, workers: int | None, command: str) -> tuple["Report", Path]:
+    """Everything between the command and the files; returns the report and the path of its page."""
+    from headcount.lab.aside import Aside
     from headcount.lab.experiments import studies_of
     from headcount.lab.experiments.patterns_of import diagnosed
-    from headcount.lab.experiments.study import Profile
     from headcount.lab.local import LocalEngine
     from headcount.lab.reproduce import Reproduction, finals_of, reproduce
     from headcount.report import checks
     from headcount.report.reproduction import report_of
+    from headcount.report.write import write
 
     started = time.perf_counter()
-    studies = studies_of(names, Profile(profile), None if corpus is None else str(corpus))
+    studies = studies_of(names, profile, corpus)
     folder.mkdir(parents=True, exist_ok=True)
     _announce(studies, profile)
-    with watcher() as watch, progress() as say, Beside(side_work, names, profile) as beside:
+    with watcher() as watch, progress() as say, Aside() as aside:
+        work = Untrained(aside, names, profile, corpus, say)
         store = folder / "runs.sqlite"
-        result = reproduce(studies, store, engine=LocalEngine(workers), watch=watch, trained=beside.start, say=say)
+        result = reproduce(studies, store, engine=LocalEngine(workers), watch=watch, numbers=work.numbers)
         if not isinstance(result, Reproduction):
             raise KeyboardInterrupt if result.interrupted else CheckFailed(f"{result.missing} runs are missing; run the same command again")
         found = [(o.study.key, diagnosed(o.study, finals_of(o), {a.arm.name: a.numbers for a in o.arms})) for o in result.outcomes]
-        say("rates and errata")
-        tables, errata = beside.result()
-    return report_of(
-        result,
-        profile=profile,
-        command=command,
-        seconds=time.perf_counter() - started,
-        store="runs.sqlite",
-        errata=errata,
-        tables=[checks.rate_table(tables)] if tables else [],
-        figures=checks.rate_figures(tables),
-        signatures=checks.signature_rows(found),
-        sections=[checks.RATES] if tables else [],
-    )
+        tables = work.tables()
+        report = report_of(
+            result,
+            profile=profile,
+            command=command,
+            seconds=time.perf_counter() - started,
+            store="runs.sqlite",
+            errata=work.errata(),
+            tables=[checks.rate_table(tables)] if tables else [],
+            figures=checks.rate_figures(tables),
+            signatures=checks.signature_rows(found),
+            sections=[checks.RATES] if tables else [],
+        )
+        say("figures")
+        return report, write(report, folder, aside.map)
 
 
-def side_work(names: list[str], profile: str) -> tuple[Any, Any]:
-    """What needs no training: rate tables, and the errata with their evidence."""
-    from headcount.lab.experiments.rates import rates
-    from headcount.lab.experiments.study import Profile
-    from headcount.report.checks import errata_page
+class Untrained:
+    """What needs no training: floors by experiment, rate tables, errata. All begin when the floors are asked for."""
 
-    return (rates(Profile(profile)) if "rates" in names else ()), errata_page()
+    def __init__(self, aside: "Aside", names: list[str], profile: "Profile", corpus: str | None, say: Callable[[str], None]):
+        self.aside, self.names, self.profile, self.corpus, self.say = aside, names, profile, corpus, say
+
+    def numbers(self, studies: "Sequence[Study]") -> "Known":
+        from headcount.lab.experiments.rates import rate, rate_names
+        from headcount.report.checks import errata_page
+
+        tables = rate_names(self.profile) if "rates" in self.names else []
+        self._tables = [self.aside.submit(rate, self.profile, name) for name in tables]  # the longest first
+        self._errata = self.aside.submit(errata_page)
+        floors = {id: self.aside.submit(numbers_of, id, self.profile, self.corpus) for id in dict.fromkeys(s.id for s in studies)}
+        known: dict[str, Any] = {}
+        for id, floor in floors.items():
+            self.say(f"{id}: what every arm could reach")
+            known |= floor.result()
+        return known
+
+    def tables(self) -> "tuple[RateTable, ...]":
+        self.say("rates")
+        return tuple(table.result() for table in self._tables)
+
+    def errata(self) -> "list[Erratum]":
+        return self._errata.result()
 
 
-class Beside:
-    """A call in a process of its own, beside the rest; ended with it, whatever happens."""
+def numbers_of(id: str, profile: "Profile", corpus: str | None) -> "Known":
+    """Those of one experiment: its studies share fits. Called in another process."""
+    from headcount.lab.experiments import WITH_CORPUS, studies_of
+    from headcount.lab.reproduce import known_numbers
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any):
-        self.call = (function, *arguments)
-
-    def __enter__(self) -> "Beside":
-        context = multiprocessing.get_context("spawn")
-        self.pool = ProcessPoolExecutor(1, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
-        self.future: Future[Any] | None = None
-        return self
-
-    def start(self) -> None:
-        self.future = self.pool.submit(*self.call)
-
-    def result(self) -> Any:
-        assert self.future is not None
-        return self.future.result()
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is not None:  # ^C or an error: nobody waits for it
-            for process in list((self.pool._processes or {}).values()):
-                process.terminate()
-        self.pool.shutdown(wait=kind is None, cancel_futures=True)
+    return known_numbers(studies_of([id], profile, corpus if id in WITH_CORPUS else None))
 
 
 def _announce(studies: Any, profile: str) -> None:

@@ -37,8 +37,8 @@ Runs = Mapping[tuple[str, str], Mapping[int, ArmResult]]  # (arm, cell) -> seed 
 class Finding:
     """One part in one cell. `p` is against 'not supported', `p_refute` against 'not refuted'; 1 where `blocked` says why.
 
-    `losing` is the arm with the larger mean loss (or the arm that is held to a threshold), `lost` whether it is behind for
-    certain: its interval wholly beyond the margin or the threshold. `loss` is its mean learned loss on the hypothesis's
+    `losing` is the arm with the larger mean loss (or the arm that is held to a threshold, or that was to be better and is not),
+    `lost` whether it is so for certain: its interval wholly beyond the margin or the threshold. `loss` is its mean learned loss on the hypothesis's
     scale (geometric mean for ratios), `floor` the loss computed for it.
     """
 
@@ -179,6 +179,8 @@ def _unlearned(claim: AbstractClaim, hypothesis: Hypothesis, values: Mapping[str
 
 def _losing(claim: AbstractClaim, best: int, effect: float, ci: Interval, margin: float) -> tuple[str | None, bool]:
     """The arm that is behind, and whether it is so for certain. Accuracies have no floor, hence no such arm."""
+    if isinstance(claim, Benefit) and ci.high < margin:
+        return claim.arms[1], True  # it was to be better and is not
     if isinstance(claim, (Benefit, NoBenefit)):
         return claim.arms[0 if effect > 0 else 1], bool(ci.low > margin or ci.high < -margin)
     return (claim.arms[best], bool(ci.high < 0)) if claim.metric == "loss" else (None, False)

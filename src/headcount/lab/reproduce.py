@@ -9,7 +9,7 @@ interrupted.
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -30,6 +30,7 @@ from headcount.train.spec import RunSpec
 from headcount.train.weights import structure
 
 INSIGHTS = 8  # Holm is over the paper's eight, also where fewer are run
+Known = Mapping[str, Mapping[str, Numbers]]  # study and arm → what is known without training
 SMALLEST = 1e-30  # a loss of exactly 0 (underflow of an exact model) counts as this
 
 
@@ -86,26 +87,24 @@ def reproduce(
     *,
     engine: AbstractEngine | None = None,
     watch: Callable[[Progress], None] | None = None,
-    trained: Callable[[], None] = lambda: None,
-    say: Callable[[str], None] = lambda message: None,
+    numbers: Callable[[Sequence[Study]], Known] | None = None,
 ) -> Reproduction | Summary:
     """Train what is missing, then judge. An interrupted sweep returns its summary: run the same command to go on.
 
-    `trained` is called when the sweep is complete: the cores are free for other work then.
+    `numbers` computes what is known of every arm without training, when the sweep is complete and the cores are free for it;
+    without it they are computed here, one after another.
     """
     runs = [run for study in studies for run in planned(study)]
     unique = {run.spec.content_hash: run.spec for run in runs}
     summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
     if summary.interrupted or summary.missing:
         return summary
-    trained()
     with Store(store, read_only=True) as opened:
         rows = {row.id: row for row in opened.rows(set(unique))[0]}
     _require_finished(rows.values())
     results = {study.key: _results(study, runs, rows) for study in studies}
-    known = {study.key: _numbers(study, say) for study in studies}
+    known = (numbers or known_numbers)(studies)
     judged = [study for study in studies if study.hypothesis is not None]
-    say("verdicts")
     decided = _verdicts(judged, results, known)
     outcomes = tuple(_outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies)
     versions = next(iter(rows.values())).record["versions"] if rows else {}
@@ -144,15 +143,12 @@ def accuracy_of(row: Row) -> float | None:
     return row.record["final"].get("accuracy")
 
 
-def _numbers(study: Study, say: Callable[[str], None]) -> dict[str, Numbers]:
-    found = {}
-    for arm in study.arms:
-        say(f"{study.id}: what {arm.name} could reach")
-        found[arm.name] = arm.numbers()
-    return found
+def known_numbers(studies: Sequence[Study]) -> Known:
+    """Those of every arm of every study."""
+    return {study.key: {arm.name: arm.numbers() for arm in study.arms} for study in studies}
 
 
-def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], known: dict[str, dict[str, Numbers]]) -> dict[str, Verdict]:
+def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known) -> dict[str, Verdict]:
     """The family's verdicts by study; floors and parameters go with the records."""
     hypotheses = [dataclasses.replace(study.hypothesis, id=study.key) for study in studies if study.hypothesis is not None]
     told = {}
@@ -181,7 +177,7 @@ def parameters(arm: Arm) -> int:
 
 
 def _outcome(
-    study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row], known: dict[str, Numbers], verdict: Verdict | None
+    study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row], known: Mapping[str, Numbers], verdict: Verdict | None
 ) -> StudyOutcome:
     arms = []
     for arm in study.arms:

@@ -69,11 +69,10 @@ def rate_table(tables: Sequence[RateTable]) -> Table:
     return Table("rates", "Fitted slopes beside the declared ones", columns, rows)
 
 
-def errata_page(say=lambda message: None) -> list[Erratum]:
+def errata_page() -> list[Erratum]:
     """Every erratum with its evidence computed now."""
     made = []
     for erratum in lab_errata.ERRATA:
-        say(f"errata {erratum.id}")
         evidence = erratum.evidence() if erratum.evidence is not None else "by the definitions printed in the paper"
         made.append(Erratum(erratum.id, erratum.where, erratum.printed, erratum.found, evidence, erratum.does))
     return made

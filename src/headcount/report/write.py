@@ -7,6 +7,7 @@ paths. Those are in `report.html` and in the document that `--json` prints.
 import csv
 import io
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,19 @@ from headcount.report.text import exact
 PAGE, VERDICTS, ARMS = "report.html", "verdicts.json", "arms.csv"
 
 
-def write(report: Report, folder: Path) -> Path:
-    """Write the whole report into a folder that may hold other files; returns the path of the page."""
-    write_files(folder, files(report))
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+def write(report: Report, folder: Path, each: Map = map) -> Path:
+    """Write the whole report into a folder that may hold other files; returns the path of the page. `each` may draw in parallel."""
+    write_files(folder, files(report, each))
     return folder / PAGE
 
 
-def files(report: Report) -> dict[str, bytes]:
+def files(report: Report, each: Map = map) -> dict[str, bytes]:
     """Every file of the report by its path inside the folder."""
-    drawn = {figure.name: figures.files(figure) for figure in report.figures}
+    names = [figure.name for figure in report.figures]
+    drawn = dict(zip(names, each(figures.files, report.figures), strict=True))
     page = html(report, {name: contents["svg"] for name, contents in drawn.items()})
     made = {PAGE: page.encode(), VERDICTS: verdicts_json(report).encode(), ARMS: arms_csv(report).encode()}
     made |= {f"figures/{name}.{ending}": content for name, contents in drawn.items() for ending, content in contents.items()}

@@ -23,6 +23,7 @@ CHECKS = ("rates", "depth", "heads", "bias")
 ALL = "all"
 WITH_CORPUS = ("1a", "3b")
 NOT_IN_SMOKE = ("2b-as-written", "4a-as-written", "4b-as-written")  # 1b, 2a and 3a show what a printed setting does
+EFFORT = {"smoke": "low", "laptop": "medium", "full": "high"}  # short runs are mostly compilation
 FIRST_SEED = 100  # sizes were chosen on pilots with smaller seeds
 
 
@@ -55,7 +56,9 @@ def studies_of(ids: Iterable[str], profile: "Profile", corpus: str | None = None
     used = corpus is None or any(id in WITH_CORPUS for id in names)
     require(used, f"corpus {corpus} for {', '.join(names)}", f"an experiment on text: {' or '.join(WITH_CORPUS)}", "leave out the corpus")
     made = tuple(registered(study, profile) for id in names for study in STUDIES[id](profile, corpus))
-    return tuple(quickly(study) for study in made if study.key not in NOT_IN_SMOKE) if profile == "smoke" else made
+    if profile == "smoke":
+        made = tuple(study for study in made if study.key not in NOT_IN_SMOKE)
+    return tuple(quickly(study, EFFORT[profile]) for study in made)
 
 
 def registered(study: "Study", profile: "Profile") -> "Study":
@@ -68,9 +71,9 @@ def registered(study: "Study", profile: "Profile") -> "Study":
     return dataclasses.replace(study, seeds=seeds, hypothesis=hypothesis)
 
 
-def quickly(study: "Study") -> "Study":
-    """A smoke run takes a second of computing and several of compiling: low effort of the compiler for all its arms."""
+def quickly(study: "Study", effort: str) -> "Study":
+    """With this effort of the compiler in all arms that do not choose their own."""
     from headcount.lab.experiments.study import merged
 
-    low = {"train": {"effort": "low"}}
-    return dataclasses.replace(study, arms=tuple(dataclasses.replace(arm, run=merged(arm.run, low)) for arm in study.arms))
+    default = {"train": {"effort": effort}}
+    return dataclasses.replace(study, arms=tuple(dataclasses.replace(arm, run=merged(default, arm.run)) for arm in study.arms))

@@ -22,7 +22,7 @@ from headcount.lab.statistics import Scale
 
 HEADS = 4
 SIZES: Mapping[Profile, TextSize] = {
-    Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3),
+    Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3, effort="low"),
     Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=5, megabytes=3.0),
     Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1000, seeds=10, megabytes=3.0),
 }
@@ -39,7 +39,7 @@ def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:
         "deep": {"layers": depth, "heads": HEADS, "hidden": size.neurons},
         "wide": {"layers": 1, "heads": depth * HEADS, "hidden": depth * size.neurons},
     }
-    train = recipe(size.length, size.batch, size.steps, size.lr, TESTS[profile])
+    train = {**recipe(size.length, size.batch, size.steps, size.lr, TESTS[profile]), "effort": size.effort}
     arms = tuple(
         Arm(
             name,

@@ -40,6 +40,11 @@ def linear_model(bias: Mapping[str, Any] | str, heads: int) -> dict[str, Any]:
     return {"attention": "dp-free", "ffn": "none", "readout": "linear", "bias": bias, "heads": heads, "width": WIDTH, "head_dim": 1}
 
 
+def bare_model(bias: str, heads: int, positive: str) -> dict[str, Any]:
+    """Heads with nothing around them, rates from U(0, 1)."""
+    return {"kind": "heads", "heads": heads, "bias": {"kind": bias, **SPREADS["uniform"], "positive": positive}}
+
+
 def as_written(profile: Profile) -> Study:
     """Few and many heads, both readings; a table for the lags that fit into a short sequence."""
     cases = [(r, b, h) for r in ("positions", "lags") for b in ("lin", "log") for h in (1, 64)]

@@ -27,7 +27,7 @@ from headcount.lab.statistics import Scale
 HEADS = 4
 LAYERS = {Profile.SMOKE: 1, Profile.LAPTOP: 2, Profile.FULL: 2}
 TEXT: Mapping[Profile, TextSize] = {
-    Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3),
+    Profile.SMOKE: TextSize(width=32, head_dim=8, neurons=64, length=32, batch=8, steps=60, seeds=3, megabytes=0.3, effort="low"),
     Profile.LAPTOP: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=8, megabytes=3.0),
     Profile.FULL: TextSize(width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1600, seeds=10, megabytes=3.0),
 }
@@ -91,7 +91,7 @@ def _shapes(width: int, head_dim: int, neurons: int, layers: int) -> dict[str, d
 
 
 def _text_arms(profile: Profile, size: TextSize, corpus: str | None) -> tuple[Arm, ...]:
-    train = recipe(size.length, size.batch, size.steps, size.lr, TESTS[profile])
+    train = {**recipe(size.length, size.batch, size.steps, size.lr, TESTS[profile]), "effort": size.effort}
     shapes = _shapes(size.width, size.head_dim, size.neurons, LAYERS[profile])
     return tuple(
         Arm(

@@ -39,6 +39,7 @@ class TextSize:
     seeds: int
     megabytes: float
     lr: float = 0.003
+    effort: str = "high"  # of the compiler: these are the longest runs
 
 
 def text(size: TextSize, corpus: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from above, so measured errors that fall faster agree with it; every exponential
 import dataclasses
 import enum
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
@@ -117,12 +117,20 @@ def studies(profile: Profile) -> tuple[()]:
     return ()
 
 
-def rates(profile: Profile, say: Callable[[str], None] = lambda message: None) -> tuple[RateTable, ...]:
-    """Every table, each announced before it is computed."""
+def rates(profile: Profile) -> tuple[RateTable, ...]:
+    """Every table."""
+    return tuple(rate(profile, name) for name in rate_names(profile))
+
+
+def rate_names(profile: Profile) -> list[str]:
+    """What the tables are called."""
     from headcount.lab.experiments import rate_tables  # fitting is not needed to read a table
 
-    made = []
-    for name, table in rate_tables.tables(profile):
-        say(f"rates: {name}")
-        made.append(table())
-    return tuple(made)
+    return [name for name, _ in rate_tables.tables(profile)]
+
+
+def rate(profile: Profile, name: str) -> RateTable:
+    """One table by its name."""
+    from headcount.lab.experiments import rate_tables
+
+    return dict(rate_tables.tables(profile))[name]()
