@@ -78,6 +78,7 @@ def _edit(folder, change):
         (lambda c: c["model"].update(part="Transfomer"), "unknown part 'Transfomer'"),
         (lambda c: c["model"]["embedding"]["weight"].update(array=["float32", [5, 1]]), "as config.json says"),
         (lambda c: c["model"]["embedding"].update(weight=None), "weights that the config does not name"),
+        (lambda c: c["model"]["layers"][0]["ffn"].update(rounding="lag"), "unknown rounding 'lag'"),
         (lambda c: c.update(format=2), "format 2"),
         (lambda c: c.update(model=c["model"]["layers"][0]["ffn"]), "."),
         (lambda c: c.update(model=[]), "."),

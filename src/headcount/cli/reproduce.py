@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from headcount.lab.reproduce import Known
     from headcount.report.records import Erratum, Report
 
-EXPECTED = {"smoke": "about 2.5 minutes", "laptop": "under 15 minutes", "full": "under 2 hours"}
+EXPECTED = {"smoke": "under 2 minutes", "laptop": "under 15 minutes", "full": "under 2 hours"}
 
 
 def reproduce(
     experiments: Annotated[
         list[str] | None, typer.Argument(help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, or all (default)")
     ] = None,
-    profile: Annotated[str, typer.Option(help="smoke (about 2.5 minutes on 2 cores), laptop (15 minutes) or full (2 hours)")] = "smoke",
+    profile: Annotated[str, typer.Option(help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)")] = "smoke",
     out: Annotated[Path | None, typer.Option("-o", "--out", help="output folder (default: reproduction-PROFILE)")] = None,
     corpus: Annotated[
         Path | None, typer.Option(help="a text file or a folder of texts for 1a and 3b, instead of the standard library")

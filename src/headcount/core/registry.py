@@ -39,6 +39,11 @@ class PartSpec(Spec):
         return {"kind": self.kind, **{name: plain(value) for name, value in self.options.items()}}
 
 
+def recipe(registry: "Registry[Any]") -> Any:
+    """The type of a field that holds a validated `PartSpec`, readable from text or a mapping: a part to be built later."""
+    return Annotated[PartSpec, pydantic.BeforeValidator(registry.spec), pydantic.Field(validate_default=True)]
+
+
 @dataclasses.dataclass(frozen=True)
 class Entry(Generic[T]):
     """One registered part: its name, the class, and what `headcount list` says of it."""

@@ -1,16 +1,13 @@
 """Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution, bare heads."""
 
-from typing import Annotated, Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pydantic
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.core.registry import Registry
+from headcount.core.registry import Registry, recipe
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel, check_tokens
@@ -20,10 +17,6 @@ from headcount.model.normalisers import normalisers
 from headcount.model.scores import DotFree
 from headcount.model.shape import LayerShape, normal
 from headcount.model.stream import Stream
-
-# Parts of a layer stay recipes until its sizes are known; text or mapping, as in the fields of ModelSpec.
-BiasRecipe = Annotated[Any, pydantic.BeforeValidator(biases.spec), pydantic.Field(validate_default=True)]
-NormaliserRecipe = Annotated[Any, pydantic.BeforeValidator(normalisers.spec), pydantic.Field(validate_default=True)]
 
 
 class AbstractBaseline(AbstractModel):
@@ -259,8 +252,8 @@ class Heads(AbstractBaseline):
         key: jax.Array,
         *,
         heads: int = 1,
-        bias: BiasRecipe = "lin",
-        normaliser: NormaliserRecipe = "softmax",
+        bias: recipe(biases) = "lin",  # type: ignore[valid-type]
+        normaliser: recipe(normalisers) = "softmax",  # type: ignore[valid-type]
     ) -> "Heads":
         require(
             vocabulary is None,

@@ -137,8 +137,15 @@ def _rebuilt(config: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
     made = object.__new__(cls)  # weights in the middle of training need not pass the checks made on hand-written ones
     for name in (f.name for f in fields):
         value = _rebuilt(config[name], f"{path}.{name}".lstrip("."), arrays) if name in config else defaults[name]
-        object.__setattr__(made, name, enums[name](value) if name in enums else value)
+        object.__setattr__(made, name, _member(enums[name], value) if name in enums else value)
     return made
+
+
+def _member(choices: type[enum.Enum], value: Any) -> enum.Enum:
+    known = [choice.value for choice in choices]
+    if value not in known:
+        raise unknown(choices.__name__.lower(), str(value), known)
+    return choices(value)
 
 
 def _array(described: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:

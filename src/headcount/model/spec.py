@@ -6,7 +6,7 @@ import jax
 import pydantic
 
 from headcount.core.errors import require
-from headcount.core.registry import PartSpec, Registry
+from headcount.core.registry import recipe
 from headcount.core.spec import Spec
 from headcount.model.attention import Attention
 from headcount.model.biases import biases
@@ -17,11 +17,6 @@ from headcount.model.norms import norms
 from headcount.model.scores import scores
 from headcount.model.shape import LayerShape
 from headcount.model.transformer import Layer, Transformer
-
-
-def _part(registry: Registry[Any]) -> Any:
-    """A field that holds a validated `PartSpec`, readable from text or a mapping."""
-    return Annotated[PartSpec, pydantic.BeforeValidator(registry.spec), pydantic.Field(validate_default=True)]
 
 
 class ModelSpec(Spec):
@@ -36,12 +31,12 @@ class ModelSpec(Spec):
     width: int = pydantic.Field(64, ge=1)
     hidden: int = pydantic.Field(256, ge=1)
     head_dim: int = pydantic.Field(0, ge=0)
-    attention: _part(scores) = "dot"  # type: ignore[valid-type]
-    bias: _part(biases) = "lin"  # type: ignore[valid-type]
-    position: _part(positions) = "none"  # type: ignore[valid-type]
-    normaliser: _part(normalisers) = "softmax"  # type: ignore[valid-type]
-    ffn: _part(ffns) = "relu"  # type: ignore[valid-type]
-    norm: _part(norms) = "none"  # type: ignore[valid-type]
+    attention: recipe(scores) = "dot"  # type: ignore[valid-type]
+    bias: recipe(biases) = "lin"  # type: ignore[valid-type]
+    position: recipe(positions) = "none"  # type: ignore[valid-type]
+    normaliser: recipe(normalisers) = "softmax"  # type: ignore[valid-type]
+    ffn: recipe(ffns) = "relu"  # type: ignore[valid-type]
+    norm: recipe(norms) = "none"  # type: ignore[valid-type]
     readout: Annotated[str, pydantic.Field(pattern="^(ffn|linear)$")] = "ffn"
 
     @pydantic.model_validator(mode="after")

@@ -55,6 +55,10 @@ def _light() -> str:
     return f"one log1p head leaves {error:.2g}; y = x_t alone leaves {math.exp(-10) / -math.expm1(-10):.2g}"
 
 
+def _readings() -> str:
+    return "arms of experiment 4a as written (profiles laptop and full)"
+
+
 def _far() -> str:
     floors = [
         f"{bias}, {reading}: {affine_floor(f'exp-2b:reading={reading}', bias)[0]:.2f}"
@@ -232,4 +236,12 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum("22", "Appendix G.1", "T5 as -r(n) = bucket index", "T5 learns a number a bucket", "has both a table and T5 buckets"),
     Erratum("23", "Lemma G.5", "constant 1", "holds for n <= 7 and all m, and for n <= 15 where m >= n", "uses it within that range"),
     Erratum("24", "Lemma G.6", "O~(||f||_B/sqrt m)", "4 R ||f||_B sqrt((D'+1)/m) with constants", "uses the latter"),
+    Erratum(
+        "25",
+        "Section 6, experiment 4a",
+        "lin, 64 heads: 0.19",
+        "depends on what is not stated: the maps around the heads, how rates are kept positive, the number of steps",
+        "runs these readings as written, and the floors beside them",
+        _readings,
+    ),
 )

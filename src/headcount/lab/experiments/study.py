@@ -23,7 +23,7 @@ Values = Mapping[str, Any]
 class Profile(enum.StrEnum):
     """How much is run."""
 
-    SMOKE = "smoke"  # about 2.5 minutes on 2 cores: does it all work; verdicts mostly inconclusive
+    SMOKE = "smoke"  # under 2 minutes on 2 cores: does it all work; verdicts mostly inconclusive
     LAPTOP = "laptop"  # under 15 minutes
     FULL = "full"  # under 2 hours: seeds, cells and steps as registered
 

@@ -9,6 +9,7 @@ from headcount.model.biases.decaying import Lin as Lin
 from headcount.model.biases.decaying import Log as Log
 from headcount.model.biases.decaying import Log1p as Log1p
 from headcount.model.biases.decaying import NoBias as NoBias
+from headcount.model.biases.decaying import Positive as Positive
 from headcount.model.biases.decaying import Spacing as Spacing
 from headcount.model.biases.shaped import T5 as T5
 from headcount.model.biases.shaped import Fire as Fire
