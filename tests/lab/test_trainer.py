@@ -63,3 +63,12 @@ def test_the_estimate_of_real_runs_is_of_the_right_size(tmp_path):
     assert (cost.to_do, cost.shapes, cost.measured) == (2, 1, 1)
     done = sweep([job.spec for job in jobs.values()], tmp_path / "runs.sqlite", engine=LocalEngine(1))
     assert done.cpu_seconds / 8 < cost.cpu_seconds < 8 * done.cpu_seconds
+
+
+def test_work_grows_with_steps_sequences_and_size():
+    small, large, longer = specs(SMALL, 1)[0], specs(LARGE, 1)[0], specs(SMALL, 1, steps=120)[0]
+    assert Trainer().work(longer) == 10 * Trainer().work(small)
+    assert Trainer().work(large) > 10 * Trainer().work(small)
+    exact = specs({**SMALL, "ffn": "none"}, 1, loss="population")[0]
+    sampled = specs({**SMALL, "ffn": "none"}, 1, loss="squared")[0]
+    assert Trainer().work(sampled) == 256 * Trainer().work(exact)

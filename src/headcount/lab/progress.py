@@ -1,14 +1,17 @@
 """How far a sweep is, and when it will end.
 
-The time left is the sum, over the open runs, of what finished runs of the same shape took (or the mean of all, for a
-shape not seen yet), divided by the number of workers. Only a monotonic clock is read.
+The time left is the sum, over the open runs, of what finished runs of the same shape took, divided by the number of workers. A
+shape not seen yet counts by its work (operations, as the runner counts them) at the pace of those seen: a plan that begins with its
+longest runs does not foretell hours. Only a monotonic clock is read.
 """
 
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from headcount.lab.runner import Job
+
+OVERHEAD = 0.5  # seconds of a run that do not grow with its work: its share of a compilation, data, storing
 
 
 @dataclasses.dataclass
@@ -43,22 +46,31 @@ class Progress:
 
 
 class Pace:
-    """Seconds by shape, learned as runs come in."""
+    """Seconds by shape, learned as runs come in; `work` counts what a job computes, in any unit."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Callable[[Job], float] = lambda job: 1.0) -> None:
+        self._count, self._counted = work, dict[str, float]()
         self._seen: dict[str, tuple[float, int]] = {}
+        self._seconds = self._done = 0.0  # beyond the overhead, and the work done in them
 
-    def learn(self, key: str, seconds: float) -> None:
-        total, count = self._seen.get(key, (0.0, 0))
-        self._seen[key] = (total + seconds, count + 1)
+    def _work(self, job: Job) -> float:
+        if job.id not in self._counted:
+            self._counted[job.id] = self._count(job)
+        return self._counted[job.id]
+
+    def learn(self, job: Job, seconds: float) -> None:
+        total, count = self._seen.get(job.key, (0.0, 0))
+        self._seen[job.key] = (total + seconds, count + 1)
+        self._seconds += max(0.0, seconds - OVERHEAD)
+        self._done += self._work(job)
 
     def left(self, jobs: Iterable[Job], workers: int) -> float | None:
         """Expected seconds until these are done; None before anything is known."""
         if not self._seen:
             return None
         means = {key: total / count for key, (total, count) in self._seen.items()}
-        overall = sum(total for total, _ in self._seen.values()) / sum(count for _, count in self._seen.values())
-        return sum(means.get(job.key, overall) for job in jobs) / workers
+        pace, overhead = self._seconds / self._done, min(OVERHEAD, *means.values())
+        return sum(means[job.key] if job.key in means else overhead + pace * self._work(job) for job in jobs) / workers
 
 
 def spoken(seconds: float) -> str:

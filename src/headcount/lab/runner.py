@@ -55,6 +55,10 @@ class AbstractRunner(abc.ABC):
         logging and evaluation do not grow with the number of steps.
         """
 
+    def work(self, spec: Spec) -> float:
+        """How much a run computes, in any unit above 0: what foretells the time of a shape that has not been seen."""
+        return 1.0
+
     def job(self, spec: Spec) -> Job:
         return Job(content_hash(spec), spec, self.key(spec))
 

@@ -118,7 +118,7 @@ class _Sweep:
     def __init__(self, store: Store, engine: AbstractEngine, runner: AbstractRunner, jobs: dict[str, Job], watch: Watcher):
         self.store, self.engine, self.runner, self.jobs, self.watch = store, engine, runner, jobs, watch
         self.progress = Progress(len(jobs))
-        self.pace = Pace()
+        self.pace = Pace(lambda job: runner.work(job.spec))
         self.open: dict[int, list[Job]] = {}  # batch → its runs without an answer
         self.sizes: dict[int, int] = {}
         self.waiting: dict[str, Job] = {}  # claimed by another sweep
@@ -196,7 +196,7 @@ class _Sweep:
         self.open[batch] = [other for other in self.open[batch] if other.id != answer.id]
         if answer.files:
             self.store.keep_weights(answer.id, answer.files)
-        self.pace.learn(job.key, seconds_of(answer.record))
+        self.pace.learn(job, seconds_of(answer.record))
         self.cpu_seconds += cpu_of(answer.record)
         if self.store.put(Row(answer.id, FINISHED, answer.record)):
             self.progress.finished += 1

@@ -30,6 +30,11 @@ class Trainer(AbstractRunner):
     def key(self, spec: Spec) -> str:
         return _key(canonical_json({**spec.to_plain(), "seed": 0}))
 
+    def work(self, spec: Spec) -> float:
+        """Operations of the forward passes."""
+        run: Any = spec
+        return max(1, run.train.steps) * _operations(self.key(spec), run)  # epochs are foretold by runs of the same shape only
+
     def run(self, specs: Sequence[Spec]) -> Iterator[tuple[Spec, dict[str, Any], dict[str, bytes]]]:
         from headcount.train.run import train, train_group
 
@@ -60,6 +65,29 @@ def _key(text: str) -> str:
     from headcount.train.spec import RunSpec
 
     return shape_key(RunSpec.from_values(loads(text)))
+
+
+_OPERATIONS: dict[str, float] = {}
+
+
+def _operations(key: str, run: "RunSpec") -> float:
+    """Of one step; the same for runs of one shape."""
+    if key not in _OPERATIONS:
+        import equinox as eqx
+
+        from headcount.model.cost import cost
+        from headcount.train.plan import plan_of
+        from headcount.train.spec import Loss
+        from headcount.train.weights import structure
+
+        plan = plan_of(run.target(), run.train)
+
+        def count(model: Any) -> None:
+            sequences = 1 if plan.loss is Loss.POPULATION else max(1, plan.batch)
+            _OPERATIONS[key] = float(sequences * cost(model, plan.length, plan.read).flops)
+
+        eqx.filter_eval_shape(count, structure(run.model, plan.source))  # shapes only
+    return _OPERATIONS[key]
 
 
 def _cut(run: "RunSpec", steps: int, points: int) -> "RunSpec":

@@ -1,0 +1,29 @@
+"""Time left: known shapes by what they took, others by their work."""
+
+import pytest
+
+from headcount.lab.progress import OVERHEAD, Pace
+from headcount.lab.runner import Job
+
+
+def job(id, key):
+    return Job(id, None, key)
+
+
+def test_nothing_is_foretold_before_anything_is_known():
+    assert Pace().left([job("a", "x")], 1) is None
+
+
+def test_a_shape_that_was_seen_counts_as_it_took():
+    pace = Pace()
+    pace.learn(job("a", "x"), 3.0)
+    pace.learn(job("b", "x"), 5.0)
+    assert pace.left([job("c", "x"), job("d", "x")], 2) == pytest.approx(4.0)
+
+
+def test_long_runs_first_do_not_foretell_hours():
+    work = {"long": 1e9, "short": 1e6}
+    pace = Pace(lambda job: work[job.key])
+    pace.learn(job("a", "long"), 100 + OVERHEAD)
+    left = pace.left([job(f"s{i}", "short") for i in range(1000)], 1)
+    assert left == pytest.approx(1000 * (0.1 + OVERHEAD))
