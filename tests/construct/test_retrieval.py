@@ -6,7 +6,7 @@ import pytest
 from headcount.construct.retrieval import by_definition, one_by_one, stages
 from headcount.memory.named import targets, unnamed
 from headcount.memory.read import Everywhere
-from tests.construct.adaptive_targets import CHAIN, drafted, windows
+from tests.construct.adaptive_targets import CHAIN, drafted, refused, windows
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ def test_stages(K, M, expected):
     assert stages(target) == expected
     assert len(stages(target)) == target.memory_profile().retrievals
     assert one_by_one(target) == tuple((i,) for i in range(1, M + 1))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "nested", "deep", "prop42"])
+def test_another_memory_is_refused_by_its_name(name):
+    assert refused(name, "exp-1b") == ["exp-1b is no adaptive memory"]
 
 
 @pytest.mark.parametrize("text", ["prop42", "adaptive-boolean", CHAIN])

@@ -18,16 +18,14 @@ import math
 from typing import ClassVar
 
 from headcount.construct.adaptive_heads import FREE, AdaptiveHeads, Limits, adaptive_for_tol, split_adaptive
-from headcount.construct.draft import AbstractConstruction, Draft, Request, constructions
+from headcount.construct.draft import Draft, Request, constructions
 from headcount.construct.lag_networks import LagNetwork, lag_networks, lag_refusals
 from headcount.construct.moved_heads import DotRetrieval, moved_refusals
 from headcount.construct.readout import NetworkFit
 from headcount.construct.readouts import readout_for, readout_refusals
-from headcount.construct.retrieval import Stages, Wiring, assemble, stages
+from headcount.construct.retrieval import AbstractAdaptive, Stages, Wiring, assemble, stages
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
-from headcount.memory.named import unnamed
-from headcount.memory.target import AbstractTarget
 
 REF = Ref("wang-e-2024", "Theorem 4.1")
 SHARE = 0.95  # of the tolerance, for the kernels
@@ -38,26 +36,21 @@ MARGIN = 0.8  # of what rounding can mend, for the tokens found first
     "adaptive", formula="lag_r = [g_r(x_t)], memory_r = sum_h a_h sum_s e^{-b_h (s - lag_r)} x_{t-s}, y = FFN(token, memories)", ref=REF
 )
 @dataclasses.dataclass(frozen=True)
-class Adaptive(AbstractConstruction):
+class Adaptive(AbstractAdaptive):
     """Two layers for lags that the current token decides; lin or log heads moved by a dot product."""
 
     ref = REF
     cost: ClassVar[int] = 2
     attention: ClassVar[str] = "dot"
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, AdaptiveMemory):
-            return [f"{target.kind} is no adaptive memory"]
+    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
         reasons = moved_refusals(request)
-        if len(stages(found)) > 1:
-            reasons.append(f"lags depend on tokens that other lags find (K = {found.nesting}): use nested")
-        return reasons + network_refusals(found, request)
+        if len(stages(target)) > 1:
+            reasons.append(f"lags depend on tokens that other lags find (K = {target.nesting}): use nested")
+        return reasons + network_refusals(target, request)
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        return dot_draft(found, request, stages(found), REF)
+    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+        return dot_draft(target, request, stages(target), REF)
 
 
 def network_refusals(target: AdaptiveMemory, request: Request, log: bool | None = None) -> list[str]:

@@ -16,13 +16,11 @@ import dataclasses
 from typing import ClassVar
 
 from headcount.construct.adaptive import dot_draft, network_refusals
-from headcount.construct.draft import AbstractConstruction, Draft, Request, constructions
+from headcount.construct.draft import Draft, Request, constructions
 from headcount.construct.moved_heads import moved_refusals
-from headcount.construct.retrieval import one_by_one, stages
+from headcount.construct.retrieval import AbstractAdaptive, one_by_one, stages
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
-from headcount.memory.named import unnamed
-from headcount.memory.target import AbstractTarget
 
 NESTED = Ref("wang-e-2024", "Theorem 4.4")
 DEEP = Ref("wang-e-2024", "Proposition 4.5")
@@ -32,49 +30,39 @@ DEEP = Ref("wang-e-2024", "Proposition 4.5")
     "nested", formula="lag_i = [g_i(token, memory_1, …)], memory_i = x_{t-lag_i}, layer by layer; y = FFN(token, memories)", ref=NESTED
 )
 @dataclasses.dataclass(frozen=True)
-class Nested(AbstractConstruction):
+class Nested(AbstractAdaptive):
     """K + 1 + 1{M > K} layers for a K-adaptive memory; lin or log heads moved by a dot product."""
 
     ref = NESTED
     cost: ClassVar[int] = 3
     attention: ClassVar[str] = "dot"
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, AdaptiveMemory):
-            return [f"{target.kind} is no adaptive memory"]
+    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
         reasons = moved_refusals(request)
-        if len(stages(found)) == 1:
+        if len(stages(target)) == 1:
             reasons.append("no lag depends on a token that another lag finds: adaptive (Theorem 4.1) does it in two layers")
-        return reasons + network_refusals(found, request)
+        return reasons + network_refusals(target, request)
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        return dot_draft(found, request, stages(found), NESTED)
+    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+        return dot_draft(target, request, stages(target), NESTED)
 
 
 @constructions.register("deep", formula="as nested with one memory a layer, M + 1 layers", ref=DEEP)
 @dataclasses.dataclass(frozen=True)
-class Deep(AbstractConstruction):
+class Deep(AbstractAdaptive):
     """M + 1 layers in place of more heads a layer, for lags that the current token decides (K = 0)."""
 
     ref = DEEP
     cost: ClassVar[int] = 4
     attention: ClassVar[str] = "dot"
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, AdaptiveMemory):
-            return [f"{target.kind} is no adaptive memory"]
+    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
         reasons = moved_refusals(request)
-        if len(stages(found)) > 1:
-            reasons.append(f"lags depend on tokens that other lags find (K = {found.nesting}): use nested")
-        if len(found.lag_functions) == 1:
+        if len(stages(target)) > 1:
+            reasons.append(f"lags depend on tokens that other lags find (K = {target.nesting}): use nested")
+        if len(target.lag_functions) == 1:
             reasons.append("one memory takes one layer anyway: use adaptive")
-        return reasons + network_refusals(found, request)
+        return reasons + network_refusals(target, request)
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        return dot_draft(found, request, one_by_one(found), DEEP)
+    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+        return dot_draft(target, request, one_by_one(target), DEEP)

@@ -25,10 +25,10 @@ import numpy as np
 
 from headcount.construct.adaptive import sink_note
 from headcount.construct.adaptive_heads import FREE, AdaptiveHeads, adaptive_for_tol, split_adaptive
-from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request, constructions
+from headcount.construct.draft import Bound, Claim, Draft, Request, constructions
 from headcount.construct.moved_heads import AbstractMoved, moved_refusals
 from headcount.construct.parts import layer, linear_readout, real_embedding
-from headcount.construct.retrieval import by_definition, memory_of
+from headcount.construct.retrieval import AbstractAdaptive, by_definition, memory_of
 from headcount.construct.space import Space
 from headcount.core.errors import require
 from headcount.core.refs import Ref
@@ -48,35 +48,30 @@ STEPS = 4  # slopes are multiples of 1/4, so that lags are exact in every format
 
 @constructions.register("prop42", formula="y_t = sum_h a_h sum_s e^{-b_h (s - c.x_t - offset)} x_{t-s}: one layer, no FFN", ref=REF)
 @dataclasses.dataclass(frozen=True)
-class Prop42Attention(AbstractConstruction):
+class Prop42Attention(AbstractAdaptive):
     """One dot-product layer without FFN, where the lag is affine in the current token and the readout linear."""
 
     ref = REF
     cost: ClassVar[int] = 1
     attention: ClassVar[str] = "dot"
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, AdaptiveMemory):
-            return [f"{target.kind} is no adaptive memory"]
+    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
         reasons = moved_refusals(request)
         if request.bias == "log":
             reasons.append("log heads need log g, which no affine map of the token gives; use lin, or an FFN in front (adaptive)")
-        if any(n > 1 for n in found.arguments):
+        if any(n > 1 for n in target.arguments):
             reasons.append("a lag that depends on a token found first needs another layer (nested)")
-        elif any(affine_lag(g, found.inputs.alphabet) is None for g in found.lag_functions):
+        elif any(affine_lag(g, target.inputs.alphabet) is None for g in target.lag_functions):
             reasons.append("a lag that is not affine in the current token needs an FFN in front (adaptive)")
-        if not isinstance(found.readout, Linear):
-            reasons.append(f"readout {found.readout.kind} needs an FFN behind the attention (adaptive)")
+        if not isinstance(target.readout, Linear):
+            reasons.append(f"readout {target.readout.kind} needs an FFN behind the attention (adaptive)")
         return reasons
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        maps = [affine_lag(g, found.inputs.alphabet) for g in found.lag_functions]
+    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+        maps = [affine_lag(g, target.inputs.alphabet) for g in target.lag_functions]
         assert all(m is not None for m in maps)
-        retrieval = TokenRetrieval(_heads(found, request), request, found.inputs.bound, tuple(m for m in maps if m is not None))
-        return _assembled(found, request, retrieval)
+        retrieval = TokenRetrieval(_heads(target, request), request, target.inputs.bound, tuple(m for m in maps if m is not None))
+        return _assembled(target, request, retrieval)
 
 
 def affine_lag(g: AbstractLagFunction, alphabet: Alphabet | None) -> tuple[np.ndarray, float] | None:

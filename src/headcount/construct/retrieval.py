@@ -23,19 +23,42 @@ from typing import Any
 
 import numpy as np
 
-from headcount.construct.draft import Bound, Claim, Draft, Request
+from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request
 from headcount.construct.lag_networks import LagNetwork
 from headcount.construct.parts import Neurons, constant, idle, layer, real_embedding, relu_ffn
 from headcount.construct.readout import NetworkFit
 from headcount.construct.space import Space
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
+from headcount.memory.named import unnamed
+from headcount.memory.target import AbstractTarget
 from headcount.model.attention import Attention
 from headcount.model.ffn import AbstractFFN, Rounding
 from headcount.model.ffn import Precision as PrecisionFFN
 from headcount.model.transformer import Layer, Transformer
 
 Stages = tuple[tuple[int, ...], ...]  # memories, counted from 1, layer by layer
+
+
+class AbstractAdaptive(AbstractConstruction):
+    """A construction for adaptive memories, by whatever name they are asked for."""
+
+    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
+        found = unnamed(target)
+        return self._refusals(found, request) if isinstance(found, AdaptiveMemory) else [f"{target.kind} is no adaptive memory"]
+
+    def draft(self, target: AbstractTarget, request: Request) -> Draft:
+        found = unnamed(target)
+        assert isinstance(found, AdaptiveMemory)
+        return self._draft(found, request)
+
+    @abc.abstractmethod
+    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
+        """Every reason why it cannot serve this adaptive memory."""
+
+    @abc.abstractmethod
+    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+        """The weights and the claims; `_refusals` was empty."""
 
 
 class AbstractRetrieval(abc.ABC):
