@@ -136,10 +136,10 @@ def report(**changes) -> Report:
         "seconds": 83.4,
         "command": "headcount reproduce all --profile smoke -o out",
         "experiments": (
-            Experiment("1a", "Depth or heads on text", "Python's standard library, bytes, files split 9:1."),
+            Experiment("1a", "Depth or heads on text", (("", "Python's standard library, bytes, files split 9:1."),)),
             Experiment("1b", "One layer for fixed sparse memory"),
             Experiment("2a", "Width for a complex readout"),
-            Experiment("4a", "Heavy tails: log or lin", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),
+            Experiment("4a", "Heavy tails: log or lin", (("as written", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),)),
             Experiment("4b", "Light tails: lin or log"),
             Experiment("rates", "Approximation rates", check=True),
             Experiment("depth", "Depth for nested memory", check=True),

@@ -81,7 +81,7 @@ def test_nothing_is_fetched_and_nothing_runs(page, text):
 def test_text_is_escaped(text, page):
     assert "<not a result>" not in text
     assert "Synthetic example <not a result>" in "".join(page.text)
-    nasty = Report("<script>alert(1)</script>", "p", 1.0, "<b>", (Experiment("4a", "<i>", "{{ 7*7 }}"),), notes=("<u>&",))
+    nasty = Report("<script>alert(1)</script>", "p", 1.0, "<b>", (Experiment("4a", "<i>", (("", "{{ 7*7 }}"),)),), notes=("<u>&",))
     made = _html(nasty)
     assert "<script>" not in made
     assert "<b>" not in made
@@ -157,3 +157,11 @@ def test_both_faces_define_every_colour(text):
     names = set(re.findall(r"var\((--[\w-]+)\)", text))
     assert names <= set(re.findall(r"(--[\w-]+):", light))
     assert names <= set(re.findall(r"(--[\w-]+):", dark))
+
+
+def test_the_cells_of_an_arm_share_a_row():
+    cells = ("lr=0.001", "lr=0.003")
+    arms = tuple(Arm("4a", "lin", possible=Possible(0.3, 0.2, "dual"), learned=Learned(0.4, 0.35, 0.45, 5), cell=cell) for cell in cells)
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=arms))
+    assert made.count("Certificate: dual") == 1
+    assert all(made.count(cell) == 1 for cell in cells)

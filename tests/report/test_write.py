@@ -57,7 +57,7 @@ def test_arms_are_a_table_with_named_columns(made):
     assert float(rows[0]["possible"]) == 4.02e-8
     assert rows[0]["promised"] == ""
     assert rows[1]["diverged"] == "1"
-    assert arms_csv(dataclasses.replace(report, arms=())).startswith("experiment,variant,arm,metric,promised,")
+    assert arms_csv(dataclasses.replace(report, arms=())).startswith("experiment,variant,arm,cell,metric,promised,")
 
 
 def test_reporting_does_not_load_jax():

@@ -80,7 +80,10 @@ class Learned:
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """One architecture on one memory. `variant` tells 'as written' from 'as meant' where an experiment has both."""
+    """One architecture on one memory. `variant` tells 'as written' from 'as meant' where an experiment has both.
+
+    `cell` is the setting of learning rate and initialisation: only the learned number differs between the cells of an arm.
+    """
 
     experiment: str
     name: str
@@ -91,6 +94,7 @@ class Arm:
     representable: Representable = Representable()
     learned: Learned = Learned()
     parameters: int | None = None
+    cell: str = ""
 
     def __post_init__(self):
         where = f"{self.experiment}, {self.name}"
@@ -124,8 +128,9 @@ class Arm:
             return ()
         reached = self.learned.mean if self.learned.high is None else self.learned.high
         values = {"learned": reached, "float32": self.representable.float32, "bfloat16": self.representable.bfloat16}
+        where = f"{self.name} ({self.cell})" if self.cell else self.name
         return tuple(
-            f"{self.name}: {name} {value:.3g} lies below the lower bound {bound:.3g}"
+            f"{where}: {name} {value:.3g} lies below the lower bound {bound:.3g}"
             for name, value in values.items()
             if value is not None and value < bound * (1 - ROUNDING)
         )

@@ -12,7 +12,7 @@ from headcount.report.records import Erratum, Experiment, SignatureRow, Table
 RATES = Experiment(
     "rates",
     "Rates: approximation error against heads and neurons",
-    "Theory and measurement on the same axes; nothing is trained. The fitted slope carries a 90% interval.",
+    (("", "Theory and measurement on the same axes; nothing is trained. The fitted slope carries a 90% interval."),),
     check=True,
 )
 

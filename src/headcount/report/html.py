@@ -75,12 +75,12 @@ def _section(report: Report, experiment: Experiment, drawings: Mapping[str, byte
     }
 
 
-def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[Arm]]]:
-    """Arms by variant and metric, in the order given: one table each."""
-    groups: dict[tuple[str, str], list[Arm]] = {}
+def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[list[Arm]]]]:
+    """Arms by variant and metric, in the order given: one table each. The cells of an arm share a row."""
+    groups: dict[tuple[str, str], dict[str, list[Arm]]] = {}
     for arm in arms:
-        groups.setdefault((arm.variant, arm.metric.name), []).append(arm)
-    return [(variant, metric, members) for (variant, metric), members in groups.items()]
+        groups.setdefault((arm.variant, arm.metric.name), {}).setdefault(arm.name, []).append(arm)
+    return [(variant, metric, list(members.values())) for (variant, metric), members in groups.items()]
 
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:

@@ -170,7 +170,7 @@ class Experiment:
 
     id: str
     title: str
-    setting: str = ""
+    settings: tuple[tuple[str, str], ...] = ()  # what was run: variant (or ""), and a sentence or more
     check: bool = False
 
     def __post_init__(self):
@@ -222,7 +222,7 @@ class Report:
         _once([figure.name for figure in self.figures], "figure")
         _once([erratum.id for erratum in self.errata], "erratum")
         _once([spec.name for spec in self.specs], "spec file")
-        _once([(arm.experiment, arm.variant, arm.name) for arm in self.arms], "arm")
+        _once([(arm.experiment, arm.variant, arm.name, arm.cell) for arm in self.arms], "arm")
         require(math.isfinite(self.seconds) and self.seconds >= 0, f"{self.seconds} seconds", "a number >= 0", "measure the time")
 
     def of(self, experiment: str, kind: str) -> tuple[Any, ...]:

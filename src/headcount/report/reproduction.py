@@ -8,7 +8,7 @@ import numpy as np
 from headcount.core.spec import plain
 from headcount.lab.experiments.study import Study, Variant
 from headcount.lab.reproduce import ArmOutcome, Reproduction, StudyOutcome
-from headcount.report.arms import MSE, NATS, Arm, Learned, Metric, Possible, Promised, Representable
+from headcount.report.arms import Arm, Learned, Metric, Possible, Promised, Representable
 from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData
 from headcount.report.records import Erratum, Experiment, Report, SignatureRow, SpecFile, Table, VerdictRow
 
@@ -53,10 +53,18 @@ def _experiments(outcomes: Iterable[StudyOutcome]) -> list[Experiment]:
     found: dict[str, Experiment] = {}
     for outcome in outcomes:
         study = outcome.study
-        if study.id not in found or study.variant is Variant.AS_MEANT:
-            setting = " ".join((study.question, *study.notes))
-            found[study.id] = Experiment(study.id, study.title, setting, check=study.variant is Variant.FURTHER)
+        earlier = found.get(study.id)
+        settings = (*(earlier.settings if earlier else ()), (str(study.variant), setting_of(study)))
+        leads = earlier is None or study.variant is Variant.AS_MEANT
+        title = study.title if leads or earlier is None else earlier.title
+        check = study.variant is Variant.FURTHER and (earlier is None or earlier.check)
+        found[study.id] = Experiment(study.id, title, settings, check)
     return list(found.values())
+
+
+def setting_of(study: Study) -> str:
+    """The question and the notes as sentences."""
+    return " ".join((study.question, *(f"{note[0].upper()}{note[1:]}." for note in study.notes)))
 
 
 def _verdicts(outcomes: Iterable[StudyOutcome]) -> Iterable[VerdictRow]:
@@ -70,19 +78,18 @@ def _verdicts(outcomes: Iterable[StudyOutcome]) -> Iterable[VerdictRow]:
 
 def metric_of(study: Study) -> Metric:
     """What the study's numbers count."""
-    return MSE if study.y_log else NATS
+    return Metric(study.y_label, ratios=study.ratios)
 
 
 def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
     """One row a cell: the first three numbers are the same in all of them, the learned one is not."""
     n, rows = outcome.numbers, []
     for learned in outcome.learned:
-        name = outcome.arm.name if len(outcome.learned) == 1 else f"{outcome.arm.name} ({learned.cell})"
         finished = math.isfinite(learned.mean)
         rows.append(
             Arm(
                 study.id,
-                name,
+                outcome.arm.name,
                 metric_of(study),
                 str(study.variant),
                 Promised(n.promised, n.promised_text),
@@ -96,6 +103,7 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
                     learned.diverged,
                 ),
                 outcome.parameters,
+                learned.cell if len(outcome.learned) > 1 else "",
             )
         )
     return rows

@@ -80,6 +80,7 @@ def _study(arms: tuple[Arm, ...], seeds: tuple[int, ...], size: TextSize, depth:
         y_label="nats per byte, held-out files",
         x_log=False,
         y_log=False,
+        ratios=False,
         notes=(
             f"base: 1 layer of {HEADS} heads; deep: {depth} such layers; wide: 1 layer of {depth * HEADS} heads and {depth * size.neurons} neurons",
             "gain of layers = base - deep, gain of heads = base - wide; deep and wide are equal in parameters",

@@ -76,6 +76,7 @@ def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:
             y_label="nats per answer, held out",
             x_log=False,
             y_log=False,
+            ratios=False,
             notes=("equal parameters: what queries and keys take is given to neurons", "3x: three times the heads and the neurons of dp"),
         ),
     )

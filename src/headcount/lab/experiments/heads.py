@@ -47,6 +47,7 @@ def studies(profile: Profile) -> tuple[Study, ...]:
             tuple(range(size["seeds"])),
             x_label="heads",
             y_label="nats per answer",
+            ratios=False,
             notes=(f"pointer chains over {SYMBOLS} symbols: guessing costs log {SYMBOLS} = 1.792 nats and is right once in {SYMBOLS}",),
         ),
     )

@@ -84,6 +84,7 @@ class Study:
     y_label: str = "loss"
     x_log: bool = True
     y_log: bool = True
+    ratios: bool = True  # whether a quotient of two losses means something: not so for nats
     notes: tuple[str, ...] = ()
 
     def __post_init__(self):
