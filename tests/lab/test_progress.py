@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.lab.progress import OVERHEAD, Pace
+from headcount.lab.progress import Pace
 from headcount.lab.runner import Job
 
 
@@ -22,8 +22,8 @@ def test_a_shape_that_was_seen_counts_as_it_took():
 
 
 def test_long_runs_first_do_not_foretell_hours():
-    work = {"long": 1e9, "short": 1e6}
-    pace = Pace(lambda job: work[job.key])
-    pace.learn(job("a", "long"), 100 + OVERHEAD)
+    foretold = {"long": 50.0, "short": 0.1}
+    pace = Pace(lambda job: foretold[job.key])
+    pace.learn(job("a", "long"), run=100.0, compiling=4.0)
     left = pace.left([job(f"s{i}", "short") for i in range(1000)], 1)
-    assert left == pytest.approx(1000 * (0.1 + OVERHEAD))
+    assert left == pytest.approx(1000 * 2 * 0.1 + 4.0)  # twice as long as foretold, and one compilation

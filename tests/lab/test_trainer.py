@@ -8,7 +8,7 @@ from headcount.lab.estimate import estimate
 from headcount.lab.local import LocalEngine
 from headcount.lab.plan import SweepPlan
 from headcount.lab.sweep import jobs_of, sweep
-from headcount.lab.trainer import Trainer
+from headcount.lab.trainer import START, Trainer
 from headcount.model.save import load
 from headcount.train.spec import RunSpec
 from tests.lab.test_faults import figures
@@ -66,9 +66,10 @@ def test_the_estimate_of_real_runs_is_of_the_right_size(tmp_path):
 
 
 def test_work_grows_with_steps_sequences_and_size():
-    small, large, longer = specs(SMALL, 1)[0], specs(LARGE, 1)[0], specs(SMALL, 1, steps=120)[0]
-    assert Trainer().work(longer) == 10 * Trainer().work(small)
-    assert Trainer().work(large) > 10 * Trainer().work(small)
-    exact = specs({**SMALL, "ffn": "none"}, 1, loss="population")[0]
-    sampled = specs({**SMALL, "ffn": "none"}, 1, loss="squared")[0]
-    assert Trainer().work(sampled) == 256 * Trainer().work(exact)
+    def operations(model, **train):
+        return Trainer().work(specs(model, 1, **train)[0]) - START
+
+    small, linear = operations(SMALL), {**SMALL, "ffn": "none"}
+    assert operations(SMALL, steps=120) == pytest.approx(10 * small)
+    assert operations(LARGE) > 10 * small
+    assert operations(linear, loss="squared") == pytest.approx(256 * operations(linear, loss="population"))

@@ -1,8 +1,8 @@
 """How far a sweep is, and when it will end.
 
 The time left is the sum, over the open runs, of what finished runs of the same shape took, divided by the number of workers. A
-shape not seen yet counts by its work (operations, as the runner counts them) at the pace of those seen: a plan that begins with its
-longest runs does not foretell hours. Only a monotonic clock is read.
+shape not seen yet counts by what its runner foretells, corrected by how right it was for those seen, and a compilation: a plan that
+begins with its longest runs does not foretell hours. Only a monotonic clock is read.
 """
 
 import dataclasses
@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterable
 
 from headcount.lab.runner import Job
-
-OVERHEAD = 0.5  # seconds of a run that do not grow with its work: its share of a compilation, data, storing
 
 
 @dataclasses.dataclass
@@ -46,31 +44,33 @@ class Progress:
 
 
 class Pace:
-    """Seconds by shape, learned as runs come in; `work` counts what a job computes, in any unit."""
+    """Seconds by shape, learned as runs come in; `work` foretells roughly the seconds of a job of a shape not seen yet."""
 
     def __init__(self, work: Callable[[Job], float] = lambda job: 1.0) -> None:
-        self._count, self._counted = work, dict[str, float]()
-        self._seen: dict[str, tuple[float, int]] = {}
-        self._seconds = self._done = 0.0  # beyond the overhead, and the work done in them
+        self._foretell, self._work = work, dict[str, float]()
+        self._seen: dict[str, tuple[float, int]] = {}  # shape → seconds of its runs, their number
+        self._run = self._foretold = self._compiled = 0.0  # sums over the runs seen
 
-    def _work(self, job: Job) -> float:
-        if job.id not in self._counted:
-            self._counted[job.id] = self._count(job)
-        return self._counted[job.id]
+    def work(self, job: Job) -> float:
+        if job.id not in self._work:
+            self._work[job.id] = self._foretell(job)
+        return self._work[job.id]
 
-    def learn(self, job: Job, seconds: float) -> None:
+    def learn(self, job: Job, run: float, compiling: float = 0.0) -> None:
         total, count = self._seen.get(job.key, (0.0, 0))
-        self._seen[job.key] = (total + seconds, count + 1)
-        self._seconds += max(0.0, seconds - OVERHEAD)
-        self._done += self._work(job)
+        self._seen[job.key] = (total + run, count + 1)
+        self._run, self._foretold, self._compiled = self._run + run, self._foretold + self.work(job), self._compiled + compiling
 
     def left(self, jobs: Iterable[Job], workers: int) -> float | None:
         """Expected seconds until these are done; None before anything is known."""
         if not self._seen:
             return None
         means = {key: total / count for key, (total, count) in self._seen.items()}
-        pace, overhead = self._seconds / self._done, min(OVERHEAD, *means.values())
-        return sum(means[job.key] if job.key in means else overhead + pace * self._work(job) for job in jobs) / workers
+        open_jobs = list(jobs)
+        unseen = {job.key for job in open_jobs if job.key not in means}
+        pace, compiling = self._run / self._foretold, self._compiled / len(means)
+        running = sum(means[job.key] if job.key in means else pace * self.work(job) for job in open_jobs)
+        return (running + compiling * len(unseen)) / workers
 
 
 def spoken(seconds: float) -> str:
@@ -87,10 +87,10 @@ def spoken(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def seconds_of(record: dict) -> float:
-    """Seconds on the clock that a record accounts for."""
+def seconds_of(record: dict) -> tuple[float, float]:
+    """Seconds on the clock that a record accounts for: of the run, and of its compilation."""
     seconds = record.get("seconds", {})
-    return float(seconds.get("compile", 0.0) + seconds.get("run", 0.0))
+    return float(seconds.get("run", 0.0)), float(seconds.get("compile", 0.0))
 
 
 def cpu_of(record: dict) -> float:

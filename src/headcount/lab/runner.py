@@ -56,7 +56,7 @@ class AbstractRunner(abc.ABC):
         """
 
     def work(self, spec: Spec) -> float:
-        """How much a run computes, in any unit above 0: what foretells the time of a shape that has not been seen."""
+        """Roughly the seconds of a run, above 0; what counts is that long runs are told from short ones."""
         return 1.0
 
     def job(self, spec: Spec) -> Job:

@@ -196,7 +196,7 @@ class _Sweep:
         self.open[batch] = [other for other in self.open[batch] if other.id != answer.id]
         if answer.files:
             self.store.keep_weights(answer.id, answer.files)
-        self.pace.learn(job, seconds_of(answer.record))
+        self.pace.learn(job, *seconds_of(answer.record))
         self.cpu_seconds += cpu_of(answer.record)
         if self.store.put(Row(answer.id, FINISHED, answer.record)):
             self.progress.finished += 1

@@ -13,6 +13,7 @@ from headcount.lab.runner import AbstractRunner
 if TYPE_CHECKING:
     from headcount.train.spec import RunSpec
 
+START, PER_OPERATION = 0.1, 2e-10  # seconds on a core of 2026
 FEW, MORE = 20, 220  # steps of the short runs of a calibration
 
 
@@ -31,9 +32,9 @@ class Trainer(AbstractRunner):
         return _key(canonical_json({**spec.to_plain(), "seed": 0}))
 
     def work(self, spec: Spec) -> float:
-        """Operations of the forward passes."""
+        """By the operations of its forward passes."""
         run: Any = spec
-        return max(1, run.train.steps) * _operations(self.key(spec), run)  # epochs are foretold by runs of the same shape only
+        return START + PER_OPERATION * max(1, run.train.steps) * _operations(self.key(spec), run)
 
     def run(self, specs: Sequence[Spec]) -> Iterator[tuple[Spec, dict[str, Any], dict[str, bytes]]]:
         from headcount.train.run import train, train_group
