@@ -131,17 +131,18 @@ def fit_kernel(
     dtype: str | None = None,
     certify: bool = True,
     progress: Progress | None = None,
+    residual: bool = False,
 ) -> KernelFit:
     """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol` (relative to the kernel's own norm).
 
     kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values, one a lag. budget bounds
     sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by what they give in that format. certify: also
-    compute the lower bound.
+    compute the lower bound. residual: x_t comes free through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
     say = progress or (lambda message: None)
     name, built = _kernel(kernel)
-    problem = _problem(built, bias, budget, norm, window)
+    problem = _problem(built, bias, budget, norm, window, residual)
     _check_request(problem, name, heads, tol)
     form = _choice(Dtype, dtype, "dtype") if dtype is not None else None
     if bias in SHAPES:
@@ -194,11 +195,11 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
     return f"{built.kind}:{','.join(str(v) for v in vars(built).values())}", built
 
 
-def _problem(kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None) -> Problem:
+def _problem(kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool) -> Problem:
     if bias not in FAMILIES and bias not in SHAPES:
         raise unknown("bias", bias, (*FAMILIES, *SHAPES))
     require(not math.isnan(budget), "budget nan", "a positive number", "leave it out for none")
-    return Problem(kernel, family(bias if bias in FAMILIES else "lin"), _choice(Norm, norm, "norm"), window, budget)
+    return Problem(kernel, family(bias if bias in FAMILIES else "lin"), _choice(Norm, norm, "norm"), window, budget, residual)
 
 
 def _choice(kind: Any, value: str, noun: str) -> Any:
@@ -217,9 +218,10 @@ def _check_request(problem: Problem, name: str, heads: int | None, tol: float | 
     )
     require(tol is None or 0 < tol < 1, f"tol {tol}", "a relative error between 0 and 1", "pass for example --tol 0.01")
     if not np.any(problem.target):
-        hidden = problem.family.first_lag > 0 and bool(np.any(problem.kernel.values(problem.length)))
-        why = "only lag 0 of it differs from 0, which the log bias cannot see" if hidden else "it is 0 at every lag"
-        fix = "use --bias lin or log1p" if hidden else "check the kernel"
+        hidden = bool(np.any(problem.kernel.values(problem.length)))
+        given = "the residual gives" if problem.residual else "the log bias cannot see"
+        why = f"only lag 0 of it differs from 0, which {given}" if hidden else "it is 0 at every lag"
+        fix = "check the kernel" if problem.residual or not hidden else "use --bias lin or log1p"
         raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", fix)
 
 

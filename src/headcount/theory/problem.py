@@ -7,6 +7,10 @@ them from these numbers in ball arithmetic, whoever produced them.
 Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer than S).
 Without one every lag counts, and so does the tail of the heads. A kernel of finite support is zero beyond it, so
 for it the heads' tail always counts.
+
+Lag 0. A model that answers w(x_t + sum of heads) has the coefficient of x_t for free: with `residual` lag 0 costs nothing.
+Counted from lag 1 a head is as good as before: e^{-b s} = e^{-b} e^{-b(s-1)}, and where (1+s)^{-b} = int x^s dG(x) it is
+int x^{s-1} x dG(x). So bounds by lags counted from 0 hold for lags counted from 1: lag T needs T lin heads instead of T+1.
 """
 
 import dataclasses
@@ -34,13 +38,14 @@ class Norm(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A kernel, the curves to add up, and the norm. `budget` bounds sum_h |a_h|."""
+    """A kernel, the curves to add up, and the norm. `budget` bounds sum_h |a_h|; `residual`: x_t comes free, lag 0 costs nothing."""
 
     kernel: AbstractKernel
     family: AbstractFamily
     norm: Norm = Norm.L1
     window: int | None = None
     budget: float = math.inf
+    residual: bool = False
 
     def __post_init__(self):
         support, window = self.kernel.support, self.window
@@ -58,12 +63,12 @@ class Problem:
 
     @property
     def first_lag(self) -> int:
-        """The first lag that counts: visible to the heads, and where the kernel has a value of its own.
+        """The first lag that counts: visible to the heads, where the kernel has a value of its own, and not given by the residual.
 
-        Lag 0 is x_t, which the residual stream has anyway: where the kernel is singular there (s^-b) or the heads do not
-        see it (log), the readout takes care of it (theory 2.1, item 5).
+        Lag 0 is x_t: where the kernel is singular there (s^-b) or the heads do not see it (log), the readout takes care of
+        it in any case (theory 2.1, item 5). Bounds use no earlier lag: leaving one out only lowers the norm.
         """
-        return max(self.family.first_lag, 1 if self.kernel.singular_at_zero else 0)
+        return max(self.family.first_lag, 1 if self.kernel.singular_at_zero or self.residual else 0)
 
     @property
     def lags(self) -> np.ndarray:

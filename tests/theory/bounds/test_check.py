@@ -101,3 +101,26 @@ def test_refuses_overlapping_windows(bounds):
     assert bound.certificate["places"] == (4, 10)
     assert not check(problem, dataclasses.replace(bound, heads=3, certificate={**bound.certificate, "heads": 3}))
     assert not check(problem, dataclasses.replace(bound, value=2.0, certificate={**bound.certificate, "places": (1, 10)}))
+
+
+USE_LAG_ZERO = {
+    "dual": (Problem(Lag(2), family("lin"), window=64, budget=30.0), None),
+    "chebyshev": (Problem(Lag(40), family("log1p"), budget=1e3), None),
+    "theorem-a": (Problem(Lag(4), family("lin")), 4),
+    "theorem-a-differences": (Problem(Window(6), family("log1p")), 5),
+    "zero-counting": (Problem(Exponential(0.3), family("log1p"), window=300), 1),
+}
+
+
+@pytest.mark.parametrize("method", USE_LAG_ZERO)
+def test_refuses_a_proof_by_lag_zero_where_the_residual_gives_it(method):
+    problem, heads = USE_LAG_ZERO[method]
+    bound = lower_bound(problem, heads)
+    assert bound.method == method
+    assert bound.value > 0
+    assert check(problem, bound)
+    free = dataclasses.replace(problem, residual=True)
+    assert not check(free, bound)
+    own = lower_bound(free, heads)
+    assert check(free, own)
+    assert not check(free, dataclasses.replace(own, value=own.value * (1 + 1e-4) + 1e-9))

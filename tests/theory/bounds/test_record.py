@@ -3,9 +3,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from headcount.memory.kernels import Lag, Power
-from headcount.theory.bounds.record import first_counted_lag, round_down
-from headcount.theory.families import family
+from headcount.theory.bounds.record import round_down
 
 
 def test_exact_numbers_stay_exact():
@@ -30,9 +28,3 @@ def test_never_negative_and_never_from_an_unbounded_ball():
     assert round_down(arb(-2)) == 0.0
     assert round_down(Fraction(-1, 2)) == 0.0
     assert round_down(arb("inf")) == 0.0
-
-
-def test_first_counted_lag():
-    assert first_counted_lag(Lag(3), family("lin")) == 0
-    assert first_counted_lag(Power(0.5), family("lin")) == 1
-    assert first_counted_lag(Lag(3), family("log")) == 1

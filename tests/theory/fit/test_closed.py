@@ -8,7 +8,7 @@ import pytest
 
 from headcount.memory.kernels import Exponential, Lag, Power
 from headcount.theory.families import Lin, Log, Log1p, family
-from headcount.theory.fit.closed import closed_forms, lag_by_lin, lag_by_log, quadrature_rates, within_budget
+from headcount.theory.fit.closed import closed_forms, lag_by_lin, lag_by_log, later_lag_by_lin, quadrature_rates, within_budget
 from headcount.theory.problem import HeadSum, Norm, Problem
 
 from ..reference import norm, residuals
@@ -62,6 +62,32 @@ def test_log_heads_interpolate_a_lag_exactly(seen, heads, e):
         assert sum(a / t ** int(b) for a, b in zip(found.coefficients, found.rates, strict=True)) == (t == seen)
     shifted = lag_by_log(Log1p(), seen, heads, e)
     assert max(abs(r) for r in residuals(Lag(seen - 1), "log1p", shifted.rates, shifted.coefficients, 0, heads)) < 1e-40
+
+
+@pytest.mark.parametrize(("lag", "heads", "eta"), [(1, 1, 0.2), (3, 3, 0.05), (3, 6, 0.3), (12, 12, 0.01)])
+def test_with_lag_zero_free_lin_heads_interpolate_from_lag_one(lag, heads, eta):
+    found = later_lag_by_lin(Lin(), lag, heads, eta)
+    assert found.heads == heads
+    assert max(abs(r) for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 1, heads + 1)) < 1e-25
+
+
+def test_with_lag_zero_free_log1p_heads_interpolate_from_lag_one():
+    found = lag_by_log(Log1p(), 4, 5, 3, first=2)
+    assert max(abs(r) for r in residuals(Lag(3), "log1p", found.rates, found.coefficients, 1, 6)) < 1e-40
+
+
+@pytest.mark.parametrize("name", ["lin", "log1p"])
+@pytest.mark.parametrize("budget", [math.inf, 1e4])
+def test_with_lag_zero_free_a_lag_takes_a_head_less(name, budget):
+    problem = Problem(Lag(3), family(name), residual=True, budget=budget)
+    forms = closed_forms(problem, 3, 0.0)
+    assert forms[-1].head_sum.heads == 3 or math.isfinite(budget)
+    assert all(within_budget(f.head_sum, budget) for f in forms)
+    assert not forms[0].optimal
+    assert len(closed_forms(problem, 2, 0.0)) == 1
+    if name == "lin":
+        assert closed_forms(problem, 2, 0.0)[0].optimal  # Theorem A
+        assert l1(Lag(3), forms[-1].head_sum, 200, 1) < (1e-6 if math.isinf(budget) else 1)
 
 
 def test_theorem_a_makes_zero_optimal():

@@ -1,6 +1,6 @@
 """What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1 <= s < N} (rho(s) - heads(s))^2.
 
-lin, log, log1p           the best l2 fit found (`kernel_numbers`); the certificate covers lag 0 and is kept where rho(0) = 0
+lin, log, log1p           the best l2 fit found and its certificate (`kernel_numbers`, lag 0 free)
 kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): at most their floor
 alibi, none               fixed curves: least squares, which is the floor exactly
 t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
@@ -47,18 +47,16 @@ def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
 
 
 def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbers:
-    found = kernel_numbers(kernel, FITTED[bias], heads, length)
-    own = bias == FITTED[bias] and float(kernel.values(1)[0]) == 0
-    note = found.note if bias == FITTED[bias] else f"contains {FITTED[bias]}: {found.note}"
+    found = kernel_numbers(kernel, FITTED[bias], heads, length, residual=True)
+    if bias == FITTED[bias]:
+        return found
     return Numbers(
-        promised=found.promised if bias == FITTED[bias] else None,
-        promised_text=found.promised_text if bias == FITTED[bias] else "none",
+        promised_text="none",
         possible=found.possible,
-        lower=found.lower if own else None,
-        certificate=found.certificate if own else "none",
+        certificate="none",
         float32=found.float32,
         bfloat16=found.bfloat16,
-        note=note,
+        note=f"contains {FITTED[bias]}: {found.note}",
     )
 
 

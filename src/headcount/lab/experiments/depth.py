@@ -1,12 +1,14 @@
 """Depth: how far back can lin heads reach with L layers? A fixed lag T, trained loss against (T, L).
 
-One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T (theory 0.3), and no H <= T
-of them do (Theorem A). Layers compose: the lags of successive layers add up, so T = T_1 + … + T_L with T_i about T/L.
+One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T (theory 0.3), and no H < T
+of them do (Theorem A; x_t comes free through the residual, else H <= T). Layers compose: the lags of successive layers add up,
+so T = T_1 + … + T_L with T_i about T/L.
 
 Linear model (no networks, no normalisation, so that a head is e^{-p s} exactly), Boolean tokens, exact population loss: the loss
 is ||1{s=T} - kernel||_2^2, and answering 0 costs 1. Floors: L = 1 the best l2 fit with its certificate; L > 1 what the
 composition of the best single-layer fits gives, computed by convolving them (an upper bound of the floor; no lower
-bound is known).
+bound is known). Lag 0 is free in every layer: a layer's heads write to a channel of their own, and whoever reads it, the next
+layer's values or the readout, subtracts from it any multiple of the channel that the heads read, which the residual has kept.
 """
 
 import functools
@@ -78,8 +80,8 @@ def split(lag: int, layers: int) -> tuple[int, ...]:
 def composed_numbers(lag: int, layers: int) -> Numbers:
     """The floor of L layers of HEADS lin heads for 1{s = lag}."""
     if layers == 1:
-        return kernel_numbers(Lag(lag), "lin", HEADS, LENGTH)
-    kernel = functools.reduce(np.convolve, [fitted(Lag(part), "lin", HEADS, LENGTH).drawn()[:LENGTH] for part in split(lag, layers)])
+        return kernel_numbers(Lag(lag), "lin", HEADS, LENGTH, residual=True)
+    kernel = functools.reduce(np.convolve, [_layer(part) for part in split(lag, layers)])
     off = kernel[:LENGTH] - (np.arange(LENGTH) == lag)
     return Numbers(
         promised_text="none: Theorem 3.1 is about one layer",
@@ -87,3 +89,10 @@ def composed_numbers(lag: int, layers: int) -> Numbers:
         certificate="none",
         note=f"the best single-layer fits of lags {' + '.join(map(str, split(lag, layers)))}, convolved in float64; others may do better",
     )
+
+
+def _layer(lag: int) -> np.ndarray:
+    """What one layer of the best heads draws for 1{s = lag}, lag >= 1, its residual at lag 0.  [LENGTH]"""
+    kernel = fitted(Lag(lag), "lin", HEADS, LENGTH, residual=True).drawn()[:LENGTH]
+    kernel[0] = 0.0
+    return kernel

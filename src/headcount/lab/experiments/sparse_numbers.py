@@ -1,9 +1,10 @@
 """What heads can do on signs at fixed lags, before anything is trained.
 
 **A floor for affine readouts** (theory 2.2, last lines). Let y = g(x_{t-T1}, …, x_{t-TM}) with independent signs, and write g in the
-Walsh basis: y = c + sum_i c_i x_{t-Ti} + rest. An affine readout of lin or log heads answers c' + sum_s kappa(s) x_{t-s}, so
+Walsh basis: y = c + sum_i c_i x_{t-Ti} + rest. An affine readout of x_t (the residual) and of lin or log heads answers
+c' + r x_t + sum_s kappa(s) x_{t-s}, so
 
-    E (answer - y)^2 >= Var(rest) + || sum_i c_i 1{s=Ti} - kappa ||_2^2,
+    E (answer - y)^2 >= Var(rest) + || sum_i c_i 1{s=Ti} - kappa ||_2^2   over the lags s >= 1,
 
 and the norm has a certified lower bound for every kappa with sum|a| <= budget, whatever the number of heads (`theory.bounds`).
 It is not a bound for ReLU readouts: in principle one could decode a head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons.
@@ -64,10 +65,10 @@ def walsh(target: str) -> Walsh:
 
 @functools.lru_cache(maxsize=64)
 def lag_bound(lags: tuple[int, ...], coefficients: tuple[float, ...], bias: str, budget: float, window: int = WINDOW) -> LowerBound:
-    """Certified: no sum of heads with sum|a| <= budget and rates p >= 0 is closer (l2) to sum_i c_i 1{s=Ti}."""
+    """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer (l2) to sum_i c_i 1{s=Ti}."""
     kernel = np.zeros(max(lags) + 1)
     kernel[list(lags)] = coefficients
-    return lower_bound(Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget), lowest_rate=0.0)
+    return lower_bound(Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget, residual=True), lowest_rate=0.0)
 
 
 def affine_floor(target: str, bias: str, budget: float = GENEROUS, window: int = WINDOW) -> tuple[float, LowerBound]:
@@ -86,7 +87,9 @@ def unreachable_numbers(target: str, bias: str, heads: int, width: int, budget: 
         promised_text=text,
         possible=walsh(target).variance,
         lower=floor,
+        lower_for="affine readouts only",
         certificate=f"{found.method}, {found.ref}",
+        constant=True,
         note=f"possible: the constant answer. Caveat: {CAVEAT.format(budget=budget)}",
     )
 
@@ -125,12 +128,12 @@ CODE_RATE = {"lin": 3.0, "log": 6.0}  # phi(2) exceeds all that follows, and phi
 
 
 @functools.lru_cache(maxsize=32)
-def code_numbers(target: str, bias: str, heads: int, width: int, length: int) -> Numbers:
+def code_numbers(target: str, bias: str, heads: int, width: int, length: int, layers: int = 1) -> Numbers:
     """Signs at lags 1 and 2: one head is a code of them, and a readout with plateaus decodes it without error.
 
     v = sum_{s>=1} phi(s) x_{t-s} (lag 0 leaves through the residual) lies within r = sum_{s>=3} phi(s) of one of the four centres
     ±phi(1) ± phi(2), and these intervals are disjoint where phi(2) > r and phi(1) - phi(2) > r. A piecewise linear function that is
-    constant on each has at most 8 corners. The network is evaluated on random sequences in float64 and float32.
+    constant on each has at most 8 corners. The network is evaluated on random sequences in float64 and float32. More `layers` pass it on.
     """
     memory = fixed_memory(target)
     assert memory.lags == (1, 2)
@@ -151,7 +154,7 @@ def code_numbers(target: str, bias: str, heads: int, width: int, length: int) ->
         v = (x.astype(dtype) @ np.where(np.arange(length) > 0, phi, 0.0).astype(dtype)).astype(dtype)
         hidden = np.maximum(v[:, None] * net.b[:, 0].astype(dtype) + net.c.astype(dtype), dtype(0))
         errors[dtype] = float(np.mean((hidden @ net.a.astype(dtype) - y) ** 2))
-    value, text = promised(target, bias, heads, width)
+    value, text = promised(target, bias, heads, width) if layers == 1 else (None, "none: Theorem 3.1 is about one layer")
     return Numbers(
         promised=value,
         promised_text=text,

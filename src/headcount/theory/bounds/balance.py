@@ -22,7 +22,7 @@ EVEN = 1e-3  # stop when the block weights agree to this
 
 def balanced(family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual alternates often enough."""
-    if not np.abs(rho).max() > 0:
+    if not np.abs(rho).max(initial=0.0) > 0:
         return None
     best, best_worth = None, 0.0
     for power in STARTS[norm]:

@@ -5,7 +5,7 @@ import numpy as np
 from headcount.core.errors import require
 from headcount.theory.bounds.dual import dual_bound
 from headcount.theory.bounds.heads import heads_bound
-from headcount.theory.bounds.record import LowerBound, first_counted_lag, trivial
+from headcount.theory.bounds.record import LowerBound, trivial
 from headcount.theory.bounds.weight import weight_bound
 from headcount.theory.bounds.zeros import zeros_bound
 from headcount.theory.problem import Norm, Problem
@@ -40,5 +40,5 @@ def _best(found: list[LowerBound | None]) -> LowerBound:
 
 def _norm(problem: Problem) -> float:
     """The kernel's own norm over the counted lags: the error of no heads at all."""
-    rho = np.abs(problem.kernel.values(problem.length)[first_counted_lag(problem.kernel, problem.family) :])
+    rho = np.abs(problem.target)
     return float({Norm.L1: rho.sum(), Norm.L2: np.linalg.norm(rho), Norm.SUP: rho.max(initial=0.0)}[problem.norm])

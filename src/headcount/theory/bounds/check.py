@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb, arb_mat, arb_poly, fmpq_mat, fmpz_poly
 from flint import fmpq as rational
 
-from headcount.memory.kernels import AbstractKernel, Lag, Window
+from headcount.memory.kernels import Lag, Window
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.record import LowerBound
 from headcount.theory.bounds.weight import WeightBound
@@ -50,13 +50,14 @@ def check_weight(bound: WeightBound) -> bool:
     return top is not None and bound.weight * top <= share
 
 
-def _first(kernel: AbstractKernel, family: AbstractFamily) -> int:
-    return max(family.first_lag, int(kernel.singular_at_zero))
+def _first(problem: Problem) -> int:
+    """The first lag that the norm counts; lag 0 is free where the residual gives it."""
+    return max(problem.family.first_lag, int(problem.kernel.singular_at_zero), int(problem.residual))
 
 
 def _exists(problem: Problem, lag: int) -> bool:
     """Does this lag count in the problem's norm?"""
-    return lag >= _first(problem.kernel, problem.family) and (lag < problem.length or problem.tail_counts)
+    return lag >= _first(problem) and (lag < problem.length or problem.tail_counts)
 
 
 # --- budget: dual vector ---------------------------------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def _chebyshev(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     kernel = problem.kernel
     if not isinstance(kernel, Lag) or bound.norm is not Norm.L1 or bound.budget is None or bound.heads is not None:
         return False
-    top = _polynomial_maximum(c, kernel.T - problem.family.first_lag)
+    top = _polynomial_maximum(c, kernel.T - _first(problem))
     return top is not None and Fraction(bound.value) <= 1 - Fraction(bound.budget) * top
 
 
@@ -185,7 +186,7 @@ def _chebyshev(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
 
 def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     H, places, kernel = int(c["heads"]), [int(s) for s in c["places"]], problem.kernel
-    first = _first(kernel, problem.family)
+    first = _first(problem)
     apart = all(b - a > 2 * H for a, b in itertools.pairwise(places))
     if bound.heads != H or H < 1 or not apart or any(s - first < H for s in places) or not all(_exists(problem, s + H) for s in places):
         return False
@@ -208,7 +209,7 @@ def _block(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     kernel, H = problem.kernel, int(c["heads"])
     if not isinstance(kernel, Window) or kernel.kernel is not None or bound.norm is not Norm.L1:
         return False
-    return bound.heads == H >= 1 and kernel.length - 1 - problem.family.first_lag >= H and bound.value <= 0.5
+    return bound.heads == H >= 1 and kernel.length - 1 - _first(problem) >= H and bound.value <= 0.5
 
 
 def _zeros(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:

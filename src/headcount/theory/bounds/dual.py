@@ -21,7 +21,7 @@ from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.enclosure import BITS, log_lags, maximum
 from headcount.theory.bounds.interior import dual_vector
-from headcount.theory.bounds.record import LowerBound, first_counted_lag, round_down
+from headcount.theory.bounds.record import LowerBound, round_down
 from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import Norm, Problem
 
@@ -57,9 +57,9 @@ def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound
 
 def _lags(problem: Problem) -> np.ndarray:
     """Lags on which y lives: all, or beyond `DENSE_LAGS` a geometric selection (leaving lags out keeps the bound valid)."""
-    first = first_counted_lag(problem.kernel, problem.family)
+    first = problem.first_lag
     if problem.length <= MOST_LAGS:
-        return np.arange(first, problem.length, dtype=np.float64)
+        return problem.lags
     support = problem.kernel.support or 0
     dense = np.arange(first, DENSE_LAGS)
     near = np.arange(max(first, support - 128), min(problem.length, support + 128))

@@ -1,6 +1,7 @@
 """Theorem A: lag T needs T+1 lin heads, T log heads, T+1 log1p heads; with fewer the best fit is zero, whatever the coefficients.
 
-Write t for the lag counted from the family's first visible one (lin, log1p: t = s; log: t = s - 1), and r = rho - f.
+Write t for the lag counted from the first one that counts (lin, log1p: t = s; log: t = s - 1), and r = rho - f. Where lag 0 of lin or log1p
+heads does not count (the residual gives it, or the kernel is singular there) t = s - 1 too, and one head less is needed.
 
 **Theorem A.** Let f be a sum of H heads and t_0 >= H. Call t != t_0 with |t - t_0| <= H bad when (-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
 
@@ -17,7 +18,8 @@ e_m |rho(t)|. Divide by e_m. QED
 *Proof for all three families.* Every head sum is f(t) = int_[0,1] x^t dsigma(x) for a measure with at most H-1 changes of sign: lin has
 atoms at x_h; log and log1p have n^{-b} = int x^{n-1} w_b(x) dx with n = t+1, x = e^{-u}, w_b dx = u^{b-1} e^{-u} du / Gamma(b), and
 sum_h a_h u^{b_h - 1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom at 1, b = inf an atom
-at 0; each adds at most one change of sign and uses up one head). Let p(x) = prod_i (x - xi_i), xi_i in [0,1] the K <= H-1 places of change:
+at 0; each adds at most one change of sign and uses up one head). Leaving out the first lag multiplies dsigma by x >= 0, which adds no
+change of sign. Let p(x) = prod_i (x - xi_i), xi_i in [0,1] the K <= H-1 places of change:
 then p dsigma has one sign, and so has q dsigma for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree
 K) and m the largest maximiser of e_j.
  (1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
@@ -37,8 +39,8 @@ has density at most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12
 isolated lag, E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <= e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
 
 *A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma has no more changes of sign, so
-r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when t = L-1 (log: L-2) is at least H; its l1 norm is at most 2 sum|r|. So that
-many heads leave at least 1/2.
+r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when its t (L-1, or L-2 where lag 0 does not count)
+is at least H; its l1 norm is at most 2 sum|r|. So that many heads leave at least 1/2.
 
 Only b >= 0 is used (lin also covers growing heads).
 """
@@ -51,7 +53,7 @@ from flint import arb, arb_mat
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Window
 from headcount.theory.balls import kernel_values, precision
-from headcount.theory.bounds.record import LowerBound, first_counted_lag, round_down
+from headcount.theory.bounds.record import LowerBound, round_down
 from headcount.theory.families import AbstractFamily, Lin
 from headcount.theory.problem import Norm, Problem
 
@@ -83,7 +85,7 @@ def norm_factor(family: AbstractFamily, norm: Norm, heads: int) -> arb:
 def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
     """Lags t_0 (absolute) whose windows do not overlap, and the bound that they give together."""
     kernel, family = problem.kernel, problem.family
-    first = first_counted_lag(kernel, family)
+    first = problem.first_lag
     with precision(BITS):
         length = (kernel.support or 1) + heads
         rho = kernel_values(kernel, length)
@@ -140,7 +142,7 @@ def _block_value(problem: Problem, heads: int) -> float:
     kernel = problem.kernel
     if not isinstance(kernel, Window) or kernel.kernel is not None or problem.norm is not Norm.L1:
         return 0.0
-    return 0.5 if kernel.length - 1 - problem.family.first_lag >= heads else 0.0
+    return 0.5 if kernel.length - 1 - problem.first_lag >= heads else 0.0
 
 
 def obstruction(family: AbstractFamily, rates: tuple[float, ...], T: int) -> tuple[int, list[arb]] | None:

@@ -12,8 +12,6 @@ from typing import Any
 from flint import arb, fmpq
 
 from headcount.core.refs import Ref
-from headcount.memory.kernels import AbstractKernel
-from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import Norm
 
 
@@ -57,11 +55,3 @@ def round_down(x: arb | fmpq | Fraction) -> float:
     if not arb(value) <= x:  # the conversion rounds to nearest, which may lie above
         value = math.nextafter(value, -math.inf)
     return max(0.0, value)
-
-
-def first_counted_lag(kernel: AbstractKernel, family: AbstractFamily) -> int:
-    """The first lag that a bound may use: visible to the heads, and the kernel's own formula defined there.
-
-    Leaving a lag out only lowers the norm, so the bound holds whether or not the fit counts that lag.
-    """
-    return max(family.first_lag, 1 if kernel.singular_at_zero else 0)

@@ -13,7 +13,8 @@ rational (the maximum is at x = a/(a+j)). Weaker, m_T ~ (3 - 2 sqrt 2)^T, but it
 log and log1p. For b > 0 and n >= 1, n^{-b} = int_0^inf e^{-(n-1)u} dG(u) with G the Gamma(b) probability law, since
 Gamma(b) n^{-b} = int u^{b-1} e^{-nu} du. (b = 0 is the lin head of rate 0.) So a log head on lags s >= 1 is an average of lin heads in
 s - 1, and a log1p head an average of lin heads in s: averages do not raise max|sum_s w_s phi(s)|, hence the bounds of lin hold with T - 1
-for log and with T for log1p.
+for log and with T for log1p. Where lag 0 does not count (the residual gives it) they hold with T - 1 for all three: x sum_s w_s x^s is
+at most M, too.
 """
 
 import dataclasses
@@ -28,7 +29,7 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds.record import LowerBound, round_down
-from headcount.theory.families import AbstractFamily, Log
+from headcount.theory.families import AbstractFamily
 from headcount.theory.problem import Norm, Problem
 
 CHEBYSHEV = Ref("headcount", "Theorem B: shifted Chebyshev certificate")
@@ -63,29 +64,27 @@ def weight_needed(T: int, family: AbstractFamily, tol: float, method: str = "che
     require(T >= family.first_lag, f"lag {T}", f"at least {family.first_lag}, which {family.name} heads see", "choose a later lag")
     require(0 <= tol < 1, f"tolerance {tol}", "at least 0 and below 1 (the zero kernel has error 1)", "lower it")
     require(method in ("chebyshev", "binomial"), f"method {method!r}", "chebyshev or binomial", "choose one")
-    lag = lin_lag(T, family)
+    lag = T - family.first_lag  # of the lin problem that bounds this one from below (module docstring)
     share = 1 - Fraction(tol)
     if method == "binomial":
         top, j = binomial_maximum(lag)
         return WeightBound(T, family, tol, share / top, method, BINOMIAL, {"kind": "binomial", "lag": lag, "power": j})
-    c, degree, place = chebyshev_constant(lag)
-    certificate = {"kind": "chebyshev", "lag": lag, "degree": degree, "place": place, "coefficients": shifted_chebyshev(degree)}
-    return WeightBound(T, family, tol, share * c, method, CHEBYSHEV, certificate)
+    return WeightBound(T, family, tol, share * chebyshev_constant(lag)[0], method, CHEBYSHEV, _chebyshev_certificate(lag))
 
 
 def weight_bound(problem: Problem) -> LowerBound | None:
     """Theorem B as a lower bound of the error at the problem's budget; None where it does not apply (only lags, l1)."""
-    kernel, family = problem.kernel, problem.family
-    if not isinstance(kernel, Lag) or problem.norm is not Norm.L1 or not math.isfinite(problem.budget) or kernel.T < family.first_lag:
+    kernel = problem.kernel
+    lag = kernel.T - problem.first_lag if isinstance(kernel, Lag) else -1
+    if problem.norm is not Norm.L1 or not math.isfinite(problem.budget) or lag < 0:
         return None
-    needed = weight_needed(kernel.T, family, 0.0)
-    value = round_down(1 - Fraction(problem.budget) / needed.weight)
-    return LowerBound(value, Norm.L1, True, "chebyshev", problem.budget, None, "", CHEBYSHEV, 0.0, needed.certificate)
+    value = round_down(1 - Fraction(problem.budget) / chebyshev_constant(lag)[0])
+    return LowerBound(value, Norm.L1, True, "chebyshev", problem.budget, None, "", CHEBYSHEV, 0.0, _chebyshev_certificate(lag))
 
 
-def lin_lag(T: int, family: AbstractFamily) -> int:
-    """The lag of the lin problem that bounds this one from below (module docstring)."""
-    return T - 1 if isinstance(family, Log) else T
+def _chebyshev_certificate(lag: int) -> dict[str, Any]:
+    _, degree, place = chebyshev_constant(lag)
+    return {"kind": "chebyshev", "lag": lag, "degree": degree, "place": place, "coefficients": shifted_chebyshev(degree)}
 
 
 @functools.lru_cache(maxsize=512)

@@ -22,7 +22,7 @@ from flint import arb
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.balance import balanced
-from headcount.theory.bounds.record import LowerBound, first_counted_lag, round_down
+from headcount.theory.bounds.record import LowerBound, round_down
 from headcount.theory.problem import Norm, Problem
 
 REF = Ref("headcount", "zero counting after de la Vallee-Poussin")
@@ -41,10 +41,8 @@ class Block:
 
 def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
     """The certified lower bound for at most `heads` heads, or None when no alternating residual was found."""
-    first = first_counted_lag(problem.kernel, problem.family)
-    lags = np.arange(first, problem.length, dtype=np.float64)
-    rho = problem.kernel.values(problem.length)[first:]
-    found = balanced(problem.family, rho, lags, heads, problem.norm)
+    first = problem.first_lag
+    found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)
     if found is None:
         return None
     rates, coefficients = found

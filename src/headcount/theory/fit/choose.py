@@ -113,7 +113,7 @@ def heads_to_interpolate(problem: Problem, heads: int) -> int:
     """The support T + 1 of a lag kernel that `heads` heads can interpolate, -1 otherwise."""
     if not isinstance(problem.kernel, Lag):
         return -1
-    needed = problem.kernel.T + 1 - problem.family.first_lag
+    needed = problem.kernel.T + 1 - problem.first_lag
     return problem.kernel.T + 1 if heads >= needed else -1
 
 

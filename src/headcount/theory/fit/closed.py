@@ -6,6 +6,8 @@
   Chebyshev extrema of [0, eta] sum|a| = 2^{2T-1}/eta^T is the smallest possible; T = 1 gives C/2 (x^s - 0^s), x = 2/C.
 * One lag T by log heads: with integer e, the rates 1 + e + e i make y = t^-e a rational node, and
   P(t) = (T/t)^{1+e} prod_{j <= H, j != T} (t^-e - j^-e)/(T^-e - j^-e) is exact on lags 1..H with rational coefficients.
+* Where lag 0 is free (`Problem.residual`) lin and log1p interpolate from lag 1 on, with a head less. For lin, x^s = x x^{s-1}: the nodes
+  must be positive (Chebyshev's zeros instead of his extrema), and interpolate lag T - 1 with the coefficients divided by them.
 * A power law by lin heads: the trapezoid rule for t^-p = 1/Gamma(p) int exp(-t e^u + p u) du gives rates e^u, evenly
   spaced in the logarithm (Beylkin and Monzon 2010); its coefficients are improved by the linear program afterwards.
 
@@ -69,17 +71,17 @@ def quadrature_rates(problem: Problem, heads: int) -> np.ndarray:
 
 
 def _zero_is_best(problem: Problem, heads: int) -> bool:
-    """Theorem A: at most T lin heads cannot do better than nothing for lag T (l1). A kernel that cannot be seen, too."""
+    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T (l1). A kernel that cannot be seen, too."""
     kernel = problem.kernel
     invisible = not np.any(problem.target) and kernel.support is not None
-    too_far = isinstance(kernel, Lag) and heads <= kernel.T
+    too_far = isinstance(kernel, Lag) and heads <= kernel.T - problem.first_lag
     return invisible or (too_far and isinstance(problem.family, Lin) and problem.norm == "l1")
 
 
 def _own_rate(problem: Problem, low: float) -> float | None:
     """The rate of the family's curve that the kernel is."""
     kernel, family = problem.kernel, problem.family
-    if isinstance(kernel, Lag) and kernel.T == family.first_lag:
+    if isinstance(kernel, Lag) and kernel.T == family.first_lag == problem.first_lag:
         return math.inf
     if isinstance(kernel, Exponential) and isinstance(family, Lin):
         return kernel.rate
@@ -91,15 +93,19 @@ def _own_rate(problem: Problem, low: float) -> float | None:
 def _lag_forms(problem: Problem, lag: int, heads: int) -> list[Closed]:
     family = problem.family
     seen = lag + 1 if isinstance(family, Log1p) else lag  # (1+s)^-b at lag T is t^-b at t = T + 1
-    least = lag + 1 if isinstance(family, Lin) else seen
+    least = lag + 1 - problem.first_lag
+    free = problem.first_lag > family.first_lag
     forms = []
     for used in range(least, min(heads, least + MOST_EXTRA) + 1):
-        if isinstance(family, Lin):
+        if isinstance(family, Lin) and free:
+            eta = _free_eta(lag, used, problem.budget)
+            forms.append(Closed(later_lag_by_lin(family, lag, used, eta), f"Chebyshev's zeros on [0, {eta:.3g}]"))
+        elif isinstance(family, Lin):
             eta = _eta(lag, used, problem.budget)
             forms.append(Closed(lag_by_lin(family, lag, used, eta), f"Chebyshev nodes on [0, {eta:.3g}]"))
         else:
             e = max(seen, 2) * (2 if math.isinf(problem.budget) else 1)
-            forms.append(Closed(lag_by_log(family, seen, used, e), f"Lagrange interpolation in t^-{e}"))
+            forms.append(Closed(lag_by_log(family, seen, used, e, first=2 if free else 1), f"Lagrange interpolation in t^-{e}"))
     return forms
 
 
@@ -112,14 +118,35 @@ def _eta(lag: int, heads: int, budget: float) -> float:
     return min(0.9, max(aimed, affordable)) if heads == lag + 1 else min(0.9, max(aimed, 1.3 * affordable))
 
 
+def _free_eta(lag: int, heads: int, budget: float) -> float:
+    """The same where lag 0 is free: the coefficients are eta^-lag times those of [0, 1]."""
+    aimed = min(0.9, AIM ** (1 / (heads + 1 - lag)))
+    if math.isinf(budget):
+        return aimed
+    return min(0.9, max(aimed, (later_lag_by_lin(Lin(), lag, heads, 1.0).coefficient_sum / budget) ** (1 / lag) * (1 + 1e-12)))
+
+
 def lag_by_lin(family: AbstractFamily, lag: int, heads: int, eta: float) -> HeadSum:
     """1{s = lag} interpolated on lags 0..heads-1 at Chebyshev extrema of [0, eta]; the node 0 is the rate inf."""
     x = eta * (1 - np.cos(np.pi * np.arange(heads) / (heads - 1))) / 2
+    return _interpolated(family, x, lag, 0)
+
+
+def later_lag_by_lin(family: AbstractFamily, lag: int, heads: int, eta: float) -> HeadSum:
+    """1{s = lag} interpolated on lags 1..heads at Chebyshev zeros of [0, eta]; lag 0 takes what value it takes."""
+    x = eta * (1 - np.cos(np.pi * (np.arange(heads) + 0.5) / heads)) / 2
+    return _interpolated(family, x, lag - 1, 1)
+
+
+def _interpolated(family: AbstractFamily, x: np.ndarray, lag: int, later: int) -> HeadSum:
+    """sum_h a_h x_h^{s+later} = 1{s = lag} for s < H."""
+    heads = len(x)
     rates = tuple(math.inf if node < 1e-300 else -math.log(node) for node in x)
-    bits = 256 + 4 * heads + int(heads * max(0.0, -math.log2(eta)) * 2)
+    bits = 256 + 4 * heads + int(heads * max(0.0, -math.log2(x.max())) * 2)
     while True:
         with precision(bits):
-            coefficients = _cardinal([arb(0) if math.isinf(b) else (-arb(b)).exp() for b in rates], lag)
+            nodes = [arb(0) if math.isinf(b) else (-arb(b)).exp() for b in rates]
+            coefficients = [a / node**later for a, node in zip(_cardinal(nodes, lag), nodes, strict=True)]
             if all(a.rel_accuracy_bits() > 128 + bits // 4 for a in coefficients):
                 return HeadSum(family, rates[::-1], tuple(_rational(a) for a in coefficients)[::-1])
         bits *= 2
@@ -144,11 +171,11 @@ def _cardinal(nodes: list[arb], lag: int) -> list[arb]:
     return answer
 
 
-def lag_by_log(family: AbstractFamily, seen: int, heads: int, e: int) -> HeadSum:
-    """1{t = seen} on t = 1..heads by t^-(1+e+e i), i = 0..heads-1, with exact rational coefficients."""
+def lag_by_log(family: AbstractFamily, seen: int, heads: int, e: int, first: int = 1) -> HeadSum:
+    """1{t = seen} on t = first..first+heads-1 by t^-(1+e+e i), i = 0..heads-1, with exact rational coefficients."""
     poly = fmpq_poly([1])
     top = fmpq(1, seen**e)
-    for j in range(1, heads + 1):
+    for j in range(first, first + heads):
         if j != seen:
             node = fmpq(1, j**e)
             poly *= fmpq_poly([-node / (top - node), 1 / (top - node)])
