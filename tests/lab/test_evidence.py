@@ -101,6 +101,35 @@ def test_equality_without_learning_is_no_evidence():
     assert "neither arm beats the constant predictor" in unlearned.blocked
 
 
+@pytest.mark.parametrize("claim", [BENEFIT, NoBenefit("a", "b")])
+@pytest.mark.parametrize("plain", [1.0, 5.0])
+def test_arms_that_learned_nothing_decide_nothing(claim, plain):
+    """Neither where they are equal nor where one is worse than the constant predictor."""
+    found = one(claim, runs("a", spread(plain)) + runs("b", spread(0.99, 1)))
+    assert found.p == found.p_refute == 1.0
+    assert "neither arm beats the constant predictor" in found.blocked
+    assert found.effect == pytest.approx(np.log10(plain / 0.99), abs=0.1)
+
+
+def test_a_benefit_fails_where_one_arm_learned():
+    found = one(BENEFIT, runs("a", spread(0.01)) + runs("b", spread(0.99, 1)))
+    assert (found.blocked, found.p_refute < 1e-6) == ("", True)
+
+
+def test_a_part_that_is_held_to_a_threshold_needs_no_learning_to_be_refuted():
+    assert one(BelowThreshold(("a",), 0.01), runs("a", spread(1.0))).p_refute < 1e-6
+
+
+def test_findings_say_what_every_arm_learned_and_in_what_unit_the_effect_is():
+    found = one(BENEFIT, runs("a", [0.5] * 9 + [math.inf]) + runs("b", [0.01] * 10))
+    assert found.learned == pytest.approx({"a": 0.5, "b": 0.01})
+    assert found.to_json()["unit"] == "log10 ratio"
+    assert one(BENEFIT, []).to_json()["unit"] == "log10 ratio"
+    assert one(BENEFIT, runs("a", [0.5] * 10) + runs("b", [0.01] * 10), scale=Scale.NATS).unit == "nats"
+    assert one(BelowThreshold(("a",), 0.01), runs("a", spread(1.0))).unit == "log10 ratio to the threshold"
+    assert one(AccuracyBelow("a", 0.6), runs("a", spread(1.0), accuracy=0.5), scale=Scale.NATS).unit == "accuracy"
+
+
 def test_a_benefit_still_refutes_no_benefit_when_only_one_arm_learned():
     found = one(NoBenefit("a", "b"), runs("a", spread(0.99)) + runs("b", spread(0.01, 1)))
     assert found.p_refute < 1e-6

@@ -153,6 +153,13 @@ def test_effects_and_regions_of_each_claim(claim, effects, support, refute):
     assert claim.regions(0.3) == (support, refute)
 
 
+def test_every_claim_has_a_unit():
+    units = {type(part.claim).__name__: part.claim.unit(h.scale) for h in EIGHT for part in h.parts}
+    assert units["BelowThreshold"] == "log10 ratio to the threshold"
+    assert units["AccuracyAtLeast"] == units["AccuracyBelow"] == "accuracy"
+    assert Benefit("a", "b").unit(Scale.NATS) == NoBenefit("a", "b").unit(Scale.NATS) == "nats"
+
+
 def test_sentences_name_the_arms_and_the_margin():
     assert Benefit("a", "b").sentence(Scale.NATS, 0.02) == "b beats a by more than 0.02 (nats)"
     assert NoBenefit("a", "b").sentence(Scale.NATS, 0.02) == "b is within 0.02 (nats) of a"

@@ -80,6 +80,13 @@ def test_a_diverged_run_counts_as_infinite_and_is_counted():
     assert summarised("c", [1.0, 3.0], ratio=False).low == 1.0
 
 
+def test_intervals_of_losses_are_not_negative():
+    wide = [1e-3, 1e-3, 2.0, 1e-3, 3.0]
+    assert 0 < summarised("c", wide, ratio=True).low < 1e-3
+    assert summarised("c", wide, ratio=False).low == 0.0
+    assert summarised("c", wide, ratio=False).mean == pytest.approx(1.0006)
+
+
 def test_studies_are_registered_with_fresh_seeds_and_smoke_says_what_it_leaves_out():
     smoke = studies_of(["4a", "4b"], Profile.SMOKE)
     assert not any(study.key in NOT_IN_SMOKE for study in smoke)

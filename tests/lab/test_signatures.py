@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from headcount.construct.chain import chain_stages
+from headcount.construct.doubling import doubling_stages
 from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
-from headcount.lab.signatures import SIGNATURES, Answer, Failure, diagnose, signature
+from headcount.lab.signatures import SIGNATURES, Answer, Failure, diagnose, signature, sufficient_layers
 
 
 def hops(*accuracy, layers=1, samples=2000, chance=1 / 6):
@@ -26,12 +28,15 @@ def lengths(*loss, reach=10):
 
 
 CASES = {
-    # accuracy by hops; the first two are pointer chains as measured, 6 symbols
+    # accuracy by hops; the first three are pointer chains as measured, 6 symbols
     "one layer, two hops": (hops(1.0, 0.44), Failure.DEPTH),
-    "two layers, two hops": (hops(1.0, 0.74, layers=2), Failure.DEPTH),
+    "two layers, two hops": (hops(1.0, 0.74, layers=2), Failure.UNDECIDED),  # two layers suffice: not depth
     "three layers, two hops": (hops(1.0, 0.975, layers=3), Failure.NONE),
     "two layers, cliff at three": (hops(0.99, 0.98, 0.4, 0.3, layers=2), Failure.DEPTH),
     "enough layers by the theorem": (hops(1.0, 1.0, 0.47, layers=4), Failure.UNDECIDED),
+    "enough layers by the chain": (hops(1.0, 1.0, 0.47, layers=3), Failure.UNDECIDED),
+    "enough layers by doubling": (hops(1.0, 1.0, 1.0, 0.4, layers=3), Failure.UNDECIDED),
+    "two layers, cliff at four": (hops(1.0, 1.0, 1.0, 0.4, layers=2), Failure.DEPTH),
     "each hop a little wrong": (hops(*(1 / 6 + 5 / 6 * 0.95 ** np.arange(1, 7)), samples=20_000), Failure.UNDECIDED),
     "not even one hop": (hops(0.4, 0.3), Failure.UNDECIDED),
     "too few samples for a cliff": (hops(1.0, 0.7, samples=10), Failure.UNDECIDED),
@@ -50,6 +55,7 @@ CASES = {
     "far lags with lin heads": (floors(2.9, 2.71, 2.71, 0.0, trivial=3.0), Failure.BIAS),
     "s^-1/2 with 64 lin heads as trained": (floors(0.194, 4e-8, 1e-9, 1e-9, trivial=7.48), Failure.TRAINING),
     "at a floor that nothing lowers": (floors(0.5, 0.45, 0.44, 0.4), Failure.UNDECIDED),
+    "at the constant answer, all biases alike": (floors(3.0, 3.0, 3.0, 3.0, trivial=3.0), Failure.UNDECIDED),
     "heads help a little": (floors(0.5, 0.45, 0.1, 0.0), Failure.UNDECIDED),
     "between floor and far": (floors(0.5, 0.1, 0.001, 0.0), Failure.UNDECIDED),
     "learned, though more heads would do more": (floors(1e-3, 1e-3, 1e-6, 1e-6), Failure.NONE),
@@ -78,6 +84,29 @@ def test_compounding_answers_no_where_there_are_samples_enough():
     check = signature(Failure.DEPTH).check(CASES["each hop a little wrong"][0])
     assert check.answer is Answer.NO
     assert "compounding predicts" in check.because
+
+
+def test_depth_is_not_missing_where_our_own_constructions_have_it():
+    for known in range(2, 20):
+        assert sufficient_layers(known) == len(doubling_stages(known)) <= len(chain_stages(known))
+    check = signature(Failure.DEPTH).check(hops(1.0, 0.74, layers=2))
+    assert (check.answer, check.because) == (Answer.NO, "2 layers suffice for 2 hops, and there are 2")
+
+
+def test_a_floor_at_the_constant_answer_does_not_clear_the_bias():
+    """Lags far back: no decaying head reaches them, so that two such biases have the same floor, and both are wrong."""
+    bias = signature(Failure.BIAS)
+    assert bias.check(floors(3.0, 3.0, 3.0, 3.0, trivial=3.0)).answer is Answer.UNDECIDED
+    assert bias.check(floors(3.0, 2.7, 2.7, 0.0, trivial=3.0)).answer is Answer.YES
+    assert bias.check(floors(0.3, 0.2, 0.2, 0.2, trivial=3.0)).answer is Answer.NO
+    assert bias.check(RunPattern()).answer is Answer.UNDECIDED
+
+
+def test_a_diagnosis_names_the_cell_that_was_read():
+    found = diagnose(CASES["one layer, two hops"][0], "lr=0.001,p=log").to_json()
+    assert found["cell"] == "lr=0.001,p=log"
+    assert found["sentence"] == f"In the cell lr=0.001,p=log: {Failure.DEPTH.sentence}"
+    assert diagnose(RunPattern()).sentence == Failure.UNDECIDED.sentence
 
 
 def test_a_floor_far_below_overrules_the_pattern():

@@ -10,7 +10,7 @@ from scipy import stats
 
 from headcount.core.errors import InputError
 from headcount.core.refs import Ref
-from headcount.lab.hypothesis import ArmResult, BelowThreshold, Benefit, Hypothesis, NoBenefit, Part, Reported, cross
+from headcount.lab.hypothesis import AccuracyAtLeast, ArmResult, BelowThreshold, Benefit, Hypothesis, NoBenefit, Part, Reported, cross
 from headcount.lab.statistics import Scale
 from headcount.lab.verdict import Outcome, Qualifier, decide, decide_family
 
@@ -112,6 +112,54 @@ def test_a_benefit_that_fails_for_want_of_training_says_so():
     assert verdict(equal, floors={"lin": 1e-8, "log": 0.15}).qualifiers == ()  # log was to be better, and is where it can be
 
 
+def test_a_benefit_between_arms_that_learned_nothing_is_not_refuted():
+    """Experiment 2a as run: 0.326 and 0.327 of a variance of 0.333; 256 neurons could be exact."""
+    h = dataclasses.replace(HYPOTHESIS, trivial=0.333)
+    nothing = {"lin": 0.327, "log": 0.326}
+    found = verdict(nothing, h, sd=0.001, floors={"lin": 0.15, "log": 1e-8})
+    assert (found.outcome, found.qualifiers) == (Outcome.INCONCLUSIVE, (Qualifier.TRAINABILITY,))
+    assert "neither arm beats the constant predictor" in found.sentence
+    assert "log learned 0.326 at best, its computed floor is 1e-08" in found.sentence
+    assert verdict(nothing, h, sd=0.001, floors={"lin": 1e-8, "log": 0.15}).qualifiers == ()
+    learned = {"lin": 0.1, "log": 0.1}
+    assert verdict(learned, h, sd=0.001).outcome is Outcome.NOT_SUPPORTED
+
+
+def test_the_best_that_an_arm_learned_is_over_all_cells():
+    """Behind in three cells, level in the fourth, where it learned a hundred times more."""
+    found = verdict({"lin": 0.2, "log": 1e-3, ("lin", CELLS[2]): 2e-3}, sd=0.001, floors={"lin": 1e-8})
+    assert Qualifier.TRAINABILITY in found.qualifiers
+    assert "lin learned 0.2 at best in the 3 of 4 cells where it fell short (0.002 over all cells)" in found.sentence
+    everywhere = verdict({"lin": 0.2, "log": 1e-3, ("lin", CELLS[2]): 0.1}, sd=0.001, floors={"lin": 1e-8})
+    assert "lin learned 0.1 at best, its computed floor is 1e-08." in everywhere.sentence
+
+
+def test_every_arm_that_fell_short_is_named():
+    found = verdict({"lin": 0.2, "log": 0.01, ("lin", CELLS[0]): 0.001}, sd=0.001, floors={"lin": 1e-9, "log": 1e-9})
+    assert "lin learned 0.2 at best in the 3 of 4 cells where it fell short (0.001 over all cells)" in found.sentence
+    assert "log learned 0.01 at best in the 1 of 4 cells where it fell short (0.01 over all cells)" in found.sentence
+
+
+def test_parts_are_listed_by_what_the_runs_say():
+    parts = (*HYPOTHESIS.parts, Part("neurons, wide", NoBenefit("log", "log-wide")), Part("open", Benefit("lin", "near")))
+    h = dataclasses.replace(HYPOTHESIS, parts=parts)
+    losses = {"lin": 0.2, "log": 0.01, "log-wide": 0.001, "near": 0.1}
+    assert 'Parts supported: "16 heads"; refuted: "neurons, wide"; undecided: "open".' in verdict(losses, h).sentence
+    good = {"lin": 0.2, "log": 0.01, "log-wide": 0.01, "near": 0.01}
+    assert 'Parts supported: "16 heads", "neurons, wide", "open".' in verdict(good, h).sentence
+    one_cell = {**good, ("log-wide", CELLS[1]): 0.001}
+    assert 'Parts supported: "16 heads", "open"; refuted: "neurons, wide".' in verdict(one_cell, h).sentence
+    assert "Parts" not in verdict({"lin": 0.2, "log": 0.01}).sentence
+
+
+def test_the_deciding_effect_has_its_own_unit():
+    h = dataclasses.replace(HYPOTHESIS, scale=Scale.NATS, margin=0.02, parts=(Part("recall", AccuracyAtLeast("lin", 0.9)),))
+    runs = [dataclasses.replace(run, accuracy=0.5) for run in results({"lin": 0.2})]
+    found = decide(h, runs, resamples=0)
+    assert "effect -0.4 [-0.4, -0.4] (accuracy)" in found.sentence
+    assert {finding["unit"] for finding in found.to_json()["findings"]} == {"accuracy"}
+
+
 def test_no_trainability_in_nats():
     h = dataclasses.replace(HYPOTHESIS, scale=Scale.NATS, margin=0.02)
     assert verdict({"lin": 3.0, "log": 0.5}, h, floors={"lin": 0.01}).qualifiers == ()
@@ -128,9 +176,13 @@ def test_depends_on_the_cell():
     reversed_in = {("lin", cell): 0.001 for cell in CELLS if cell.endswith("log-spaced")}
     found = verdict({"lin": 0.2, "log": 0.01, **reversed_in})
     assert (found.outcome, found.qualifiers) == (Outcome.NOT_SUPPORTED, (Qualifier.DEPENDS,))
-    assert "not in lr=1e-3,p=log-spaced; lr=3e-3,p=log-spaced" in found.sentence
+    assert "refuted in lr=1e-3,p=log-spaced and lr=3e-3,p=log-spaced." in found.sentence
     weak = verdict({"lin": 0.2, "log": 0.01, ("lin", CELLS[0]): 0.02})
     assert (weak.outcome, weak.qualifiers) == (Outcome.INCONCLUSIVE, (Qualifier.DEPENDS,))
+    assert f"supported in {' and '.join(CELLS[1:])}; undecided in {CELLS[0]}." in weak.sentence
+    assert "efuted" not in weak.sentence
+    three = verdict({"lin": 0.2, "log": 0.01, ("lin", CELLS[0]): 0.02, ("lin", CELLS[1]): 0.001})
+    assert f"supported in {' and '.join(CELLS[2:])}; refuted in {CELLS[1]}; undecided in {CELLS[0]}." in three.sentence
 
 
 def test_both_qualifiers():

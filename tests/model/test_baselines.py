@@ -101,10 +101,10 @@ def test_both_kinds_of_tokens_at_once_are_refused():
     "bias", ["lin:high=2,positive=softplus", {"kind": "lin", "low": 0, "high": 2, "spacing": "uniform", "positive": "softplus"}]
 )
 def test_parts_of_bare_heads_are_recipes_with_every_option(bias):
-    spec = baselines.spec({"kind": "heads", "heads": 3, "bias": bias, "normaliser": "none"})
+    spec = baselines.spec({"kind": "heads", "heads": 3, "head_dim": 2, "bias": bias, "normaliser": "none"})
     lin = {"low": 0.0, "high": 2.0, "spacing": "uniform", "positive": "softplus"}
     assert spec.options["bias"] == PartSpec(kind="lin", options=lin)
-    assert spec.to_plain() == {"kind": "heads", "heads": 3, "bias": {"kind": "lin", **lin}, "normaliser": {"kind": "none"}}
+    assert spec.to_plain() == {"kind": "heads", "heads": 3, "head_dim": 2, "bias": {"kind": "lin", **lin}, "normaliser": {"kind": "none"}}
     assert baselines.spec(spec.to_plain()) == baselines.spec(spec) == spec
     model = baselines.build(spec, 1, None, 1, jax.random.key(0))
     assert (model.attention.heads, model.attention.bias.positive) == (3, "softplus")

@@ -9,7 +9,7 @@ import pytest
 from headcount.report.arms import Arm, Learned, Possible
 from headcount.report.figures import render
 from headcount.report.html import html
-from headcount.report.records import Experiment, Report, VerdictRow
+from headcount.report.records import Experiment, FindingRow, Report, VerdictRow
 from tests.report import example
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -131,6 +131,41 @@ def test_a_contradiction_is_shown():
     made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
     assert "lin: learned 0.1 lies below the lower bound 0.2" in made
     assert "Check these numbers" in made
+
+
+def test_a_bound_for_a_smaller_class_is_marked_and_a_constant_answer_is_called_so():
+    arm = Arm(
+        "4a", "lin", possible=Possible(1.0, 0.9, "dual", constant=True, bound_for="affine readouts only"), learned=Learned(0.8, 0.8, 0.8, 3)
+    )
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
+    assert re.search(r"0\.9<br><span[^>]*>affine readouts only</span>", made)
+    assert re.search(r">1<br><span[^>]*>constant answer</span>", made)
+    assert "0.8 lies below the lower bound 0.9, which holds for affine readouts only" in made
+
+
+def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known():
+    plain = Arm("4a", "lin", learned=Learned(0.5, 0.4, 0.6, 3))
+    told = Arm("4a", "log", learned=Learned(0.5, 0.4, 0.6, 3, accuracy=0.875, trained=0.125))
+
+    def page(*arms):
+        return _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=arms))
+
+    assert "accuracy</th>" not in page(plain)
+    assert "trained length" not in page(plain)
+    assert "accuracy</th>" in page(plain, told)
+    assert "trained length</th>" in page(plain, told)
+    assert '<td class="n">0.125</td>' in page(plain, told)
+    assert ">0.875</div>" in page(plain, told)
+
+
+def test_findings_have_units_of_their_own():
+    findings = (FindingRow("a", "default", lost=True, losing="lin"), FindingRow("1 heads", "default", unit="accuracy"))
+    row = VerdictRow("4a", "claim", "inconclusive", scale="log10 ratio", findings=findings)
+    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), verdicts=(row,)))
+    assert "<td>log10 ratio</td>" in made  # old data without a unit: that of the verdict
+    assert "<td>accuracy</td>" in made
+    assert "lin (beyond the margin)" in made
+    assert "1 heads" not in made
 
 
 def test_an_empty_report_says_so():

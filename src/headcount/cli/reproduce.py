@@ -58,7 +58,7 @@ def reproduce(
         return
     console.print(table(report))
     if profile != "full":
-        console.print(f"profile {profile}: fewer steps, seeds or cells than registered; --profile full judges the claims")
+        console.print(f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered; --profile full judges the claims")
     console.print(f"{report.seconds:.0f} s; report: {escape(str(page))}")
 
 

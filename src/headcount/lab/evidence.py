@@ -10,8 +10,9 @@ pairs the cell decides nothing. The interval shown is (a), and the note says how
 
 **Runs that are missing** leave a cell undecided: a study that stopped early is not the one that was registered.
 
-**Equality of two arms that both learned nothing** is no evidence that an addition has no benefit (in clinical trials:
-assay sensitivity). A no-benefit part whose arms both fail to beat the constant predictor by the margin cannot be supported.
+**Two arms that both learned nothing** cannot be compared: that they are equal is no evidence that an addition has no benefit
+(in clinical trials: assay sensitivity), nor that what was to help does not. A comparison of arms which both fail to beat the
+constant predictor by the margin decides nothing.
 
 **Arms said to be of equal parameters** must be, within 5%, or the cell decides nothing.
 """
@@ -37,9 +38,10 @@ Runs = Mapping[tuple[str, str], Mapping[int, ArmResult]]  # (arm, cell) -> seed 
 class Finding:
     """One part in one cell. `p` is against 'not supported', `p_refute` against 'not refuted'; 1 where `blocked` says why.
 
-    `losing` is the arm with the larger mean loss (or the arm that is held to a threshold, or that was to be better and is not),
-    `lost` whether it is so for certain: its interval wholly beyond the margin or the threshold. `loss` is its mean learned loss on the hypothesis's
-    scale (geometric mean for ratios), `floor` the loss computed for it.
+    `losing` is the arm with the larger mean loss (or the arm that is held to a threshold, or that was to be better by the margin
+    and is not), `lost` whether it is so for certain: its interval wholly beyond the margin or the threshold. `learned` has the mean
+    learned loss of every arm on the hypothesis's scale (geometric mean for ratios), `loss` that of the losing one, `floor` the
+    loss computed for it. `effect`, `ci` and `bca` are in `unit`.
     """
 
     part: str
@@ -56,6 +58,8 @@ class Finding:
     floor: float | None = None
     blocked: str = ""
     notes: tuple[str, ...] = ()
+    unit: str = ""
+    learned: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def far_above_floor(self, trivial: float) -> bool:
         """An arm is behind for certain, and learned far less than its architecture can do."""
@@ -64,7 +68,7 @@ class Finding:
         return self.loss > FAR_ABOVE_FLOOR * max(self.floor, ROUNDING * trivial)
 
     def to_json(self) -> dict:
-        names = ("part", "cell", "p", "p_refute", "effect", "seeds", "losing", "lost", "loss", "floor", "blocked")
+        names = ("part", "cell", "p", "p_refute", "effect", "seeds", "losing", "lost", "loss", "floor", "blocked", "unit")
         shown = {name: getattr(self, name) for name in names}
         ends = {name: interval and interval.to_json() for name, interval in (("ci", self.ci), ("bca", self.bca))}
         return {**shown, **ends, "notes": list(self.notes)}
@@ -98,32 +102,35 @@ def _finding(hypothesis: Hypothesis, part: Part, cell: str, runs: Runs, resample
     missing = {arm: len(hypothesis.seeds) - len(found) for arm, found in arms.items() if len(found) < len(hypothesis.seeds)}
     if missing:
         said = ", ".join(f"{count} of {len(hypothesis.seeds)} runs of {arm}" for arm, count in missing.items())
-        return Finding(part.name, cell, blocked=f"missing: {said}", seeds=min(map(len, arms.values())))
+        return Finding(part.name, cell, blocked=f"missing: {said}", seeds=min(map(len, arms.values())), unit=claim.unit(hypothesis.scale))
     values = {arm: _values(claim, hypothesis, found) for arm, found in arms.items()}
     diverged = np.any([[run.diverged for run in _in_order(hypothesis, found)] for found in arms.values()], axis=0)  # [R]
     effects = claim.effects(values, hypothesis.scale)  # [k, R]
     support, refute = claim.regions(hypothesis.margin)
     p, p_refute = _p_values(effects, support, refute, diverged)
-    unequal, unlearned = _unequal(claim, arms), _unlearned(claim, hypothesis, values)
+    blocked = _unequal(claim, arms) or _unlearned(claim, hypothesis, values)
     best = int(np.argmax(effects.mean(axis=1)))
     confidence = 1 - 2 * hypothesis.alpha / len(effects)  # the best of k is chosen after the fact: alpha/k
     ci = t_interval(effects[best], confidence)
+    learned = {arm: loss for arm, found in arms.items() if (loss := _mean_loss(hypothesis, found)) is not None}
     losing, lost = _losing(claim, best, effects[best].mean(), ci, hypothesis.margin)
     return Finding(
         part.name,
         cell,
-        p=1.0 if unequal or unlearned else p,
-        p_refute=1.0 if unequal else p_refute,
+        p=1.0 if blocked else p,
+        p_refute=1.0 if blocked else p_refute,
         effect=float(effects[best].mean()),
         ci=Interval(float(ci.low), float(ci.high)),
         bca=bca_interval(effects[best], confidence, resamples) if resamples else None,
         seeds=len(hypothesis.seeds),
         losing=losing,
         lost=lost,
-        loss=_mean_loss(hypothesis, arms[losing]) if losing else None,
+        loss=learned.get(losing) if losing else None,
         floor=_floor(arms[losing]) if losing else None,
-        blocked=unequal or unlearned,
+        blocked=blocked,
         notes=(*_diverged_notes(arms, diverged), *_below_floor(hypothesis, arms)),
+        unit=claim.unit(hypothesis.scale),
+        learned=learned,
     )
 
 
@@ -168,19 +175,19 @@ def _unequal(claim: AbstractClaim, arms: Mapping[str, Mapping[int, ArmResult]]) 
 
 
 def _unlearned(claim: AbstractClaim, hypothesis: Hypothesis, values: Mapping[str, np.ndarray]) -> str:
-    if not isinstance(claim, NoBenefit):
+    if not isinstance(claim, (Benefit, NoBenefit)):
         return ""
     trivial = float(hypothesis.scale.level(np.float64(hypothesis.trivial)))
     gains = [trivial - hypothesis.scale.level(value).mean() for value in values.values()]
     if max(gains) > hypothesis.margin:
         return ""
-    return "neither arm beats the constant predictor by the margin, so their equality says nothing"
+    return "neither arm beats the constant predictor by the margin, so comparing them says nothing"
 
 
 def _losing(claim: AbstractClaim, best: int, effect: float, ci: Interval, margin: float) -> tuple[str | None, bool]:
     """The arm that is behind, and whether it is so for certain. Accuracies have no floor, hence no such arm."""
     if isinstance(claim, Benefit) and ci.high < margin:
-        return claim.arms[1], True  # it was to be better and is not
+        return claim.arms[1], True  # it was to be better by the margin and is not
     if isinstance(claim, (Benefit, NoBenefit)):
         return claim.arms[0 if effect > 0 else 1], bool(ci.low > margin or ci.high < -margin)
     return (claim.arms[best], bool(ci.high < 0)) if claim.metric == "loss" else (None, False)

@@ -95,6 +95,10 @@ class AbstractClaim(abc.ABC):
     def regions(self, margin: float) -> tuple[Region, Region]:
         """Where the mean effect supports the claim, and where it refutes it."""
 
+    def unit(self, scale: Scale) -> str:
+        """What the effect is measured in."""
+        return scale.unit
+
     @abc.abstractmethod
     def sentence(self, scale: Scale, margin: float) -> str:
         """The criterion in words."""
@@ -168,6 +172,9 @@ class BelowThreshold(AbstractClaim):
     def regions(self, margin):
         return Region(low=0.0), Region(high=0.0)
 
+    def unit(self, scale):
+        return f"{scale.unit} to the threshold"
+
     def sentence(self, scale, margin):
         best = "the best of " if len(self.candidates) > 1 else ""
         return f"{best}{', '.join(self.candidates)} has a loss below {self.threshold:g}"
@@ -189,6 +196,9 @@ class AbstractAccuracy(AbstractClaim):
 
     def regions(self, margin):
         return Region(low=0.0), Region(high=0.0)
+
+    def unit(self, scale):
+        return "accuracy"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,6 +44,7 @@ class Learned:
     low: float
     high: float
     diverged: int
+    accuracy: float | None = None  # mean over seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +54,6 @@ class ArmOutcome:
     arm: Arm
     numbers: Numbers
     learned: tuple[Learned, ...]
-    accuracy: float | None
     parameters: int | None
     finals: tuple[dict[str, float], ...]  # the records' last figures in the first cell, one a seed
 
@@ -185,12 +185,12 @@ def _outcome(
         learned = []
         for cell in study.cells:
             found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
-            learned.append(summarised(cell, [loss_of(row, study.metric) for row in found], study.y_log))
-        accuracies = [a for run in mine if (a := accuracy_of(rows[run.spec.content_hash])) is not None]
-        accuracy = float(np.mean(accuracies)) if accuracies else None
+            told = summarised(cell, [loss_of(row, study.metric) for row in found], study.ratios)
+            accuracies = [a for row in found if (a := accuracy_of(row)) is not None and math.isfinite(a)]
+            learned.append(dataclasses.replace(told, accuracy=float(np.mean(accuracies)) if accuracies else None))
         first = next(iter(study.cells))
         finals = tuple(rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first)
-        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), accuracy, parameters(arm), finals))
+        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), parameters(arm), finals))
     return StudyOutcome(study, tuple(arms), verdict)
 
 
@@ -199,10 +199,10 @@ def finals_of(outcome: StudyOutcome) -> dict[str, tuple[dict[str, float], ...]]:
     return {a.arm.name: a.finals for a in outcome.arms}
 
 
-def summarised(cell: str, losses: list[float], ratio: bool) -> Learned:
+def summarised(cell: str, losses: Sequence[float], ratio: bool) -> Learned:
     """Mean and 90% t-interval over seeds (their range where there are too few), on a logarithmic scale where losses are compared by ratio.
 
-    Diverged runs are counted apart.
+    Diverged runs are counted apart. An interval ends at 0: losses are not negative.
     """
     finite = np.array([loss for loss in losses if math.isfinite(loss)])
     diverged = len(losses) - len(finite)
@@ -213,6 +213,6 @@ def summarised(cell: str, losses: list[float], ratio: bool) -> Learned:
     low, high = float(values.min()), float(values.max())
     if len(values) >= FEWEST_SEEDS:
         interval = t_interval(values, 0.9)
-        low, high = interval.low, interval.high
+        low, high = (interval.low if ratio else max(0.0, interval.low)), interval.high
     back: Callable[[float], float] = (lambda v: float(10.0**v)) if ratio else float
     return Learned(cell, tuple(losses), back(mean), back(low), back(high), diverged)

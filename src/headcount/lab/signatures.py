@@ -4,11 +4,13 @@ A single loss cannot tell why a model failed; *where* it is large can. Each sign
 observables of `lab/patterns.py`, and `diagnose` names a failure only if exactly one answers yes.
 
 **Too little depth — a cliff in the number of hops.** One attention layer retrieves with addresses computed before it, so a
-chain in which each address is the token found by the last jump costs layers: Theorem 4.4 follows K hops with K+1 layers.
-A network with fewer follows chains up to some length and has no circuit for longer ones: accuracy is near 1 up to hop r and
-*drops* at r+1. Every other failure spoils each single hop a little, so that skill decays like q^j: no cliff. The cliff is
-the drop beyond that compounding. Where r+2 layers are present the theorem has depth enough, and the answer is no. (Depth
-K+1 is sufficient, not necessary — pointer doubling needs O(log K) layers — so shallow networks may well show no cliff.)
+chain in which each address is the token found by the last jump costs layers. Theorem 4.4 follows K hops with K+1; K suffice
+where the embedding holds the first pointer, as in a pointer chain (`construct/chain.py`), and ceil(log2 K)+1 by doubling
+(`construct/doubling.py`). A network with fewer follows chains up to some length and has no such circuit for longer ones:
+accuracy is near 1 up to hop r and *drops* at r+1. Every other failure spoils each single hop a little, so that skill decays
+like q^j: no cliff. The cliff is the drop beyond that compounding. Where there are the layers by which doubling makes r+1 hops,
+depth is not what is missing, and the answer is no. (Sufficient, not necessary: one layer with a head for every lag in reach
+and a network wide enough would do too, so shallow networks may well show no cliff.)
 
 **Too few heads — lags lost regardless of distance, or a loss at its floor that falls with heads.** A sharp head reads one
 lag; H heads read about H, and training spends them on the lags that matter most. So some lags are read, others are not, and
@@ -20,7 +22,8 @@ Decaying heads tell lag T from its neighbours only with weights that grow like (
 distance. Without such an order, that all read lags are nearer than all lost ones has probability 1/C(M, read), so it counts
 only where this is at most 5%. With floors: more heads of this bias leave more than half
 of the floor, another bias leaves under a tenth. If both more heads and another bias would do, the failure is called too few
-heads: 'wrong' is a bias that heads cannot mend.
+heads: 'wrong' is a bias that heads cannot mend. Where the floors of all biases compared are near the constant answer, none of
+them can draw the memory: that is no evidence for the one at hand, and the answer is undecided.
 
 **The wrong bias beyond the trained length — learned there, lost on longer sequences.** A target with all its lags inside the
 trained length asks for nothing new on longer ones; only the positional part sees arguments that it never saw, so a rise
@@ -59,7 +62,7 @@ class Answer(enum.Enum):
 class Failure(enum.Enum):
     """What a run lacked, with the sentence that a report prints."""
 
-    DEPTH = ("too little depth", "Short chains are followed, longer ones fall off a cliff: there are not layers enough.")
+    DEPTH = ("too little depth", "Short chains are followed, longer ones fall off a cliff; known constructions take more layers.")
     HEADS = ("too few heads", "What these heads can do was done; more of them would do more.")
     BIAS = ("the wrong bias", "The positional bias cannot draw this memory, and more heads do not mend it.")
     EXTRAPOLATION = ("the wrong bias beyond the trained length", "Learned at the trained length and lost on longer sequences.")
@@ -101,24 +104,29 @@ class Signature:
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
-    """Which failure it is, and every signature's answer."""
+    """Which failure it is, and every signature's answer; `cell` is the one whose runs were read, where a study has several."""
 
     failure: Failure
     checks: dict[Failure, Check]
+    cell: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"In the cell {self.cell}: {self.failure.sentence}" if self.cell else self.failure.sentence
 
     def to_json(self) -> dict:
         checks = {failure.text: {"answer": check.answer.value, "because": check.because} for failure, check in self.checks.items()}
-        return {"failure": self.failure.text, "sentence": self.failure.sentence, "checks": checks}
+        return {"failure": self.failure.text, "sentence": self.sentence, "checks": checks, "cell": self.cell}
 
 
-def diagnose(run: RunPattern) -> Diagnosis:
+def diagnose(run: RunPattern, cell: str = "") -> Diagnosis:
     """The one failure whose signature the run shows; 'none' if it learned the task; else undecided."""
     checks = {signature.failure: signature.check(run) for signature in SIGNATURES}
     shown = [failure for failure, check in checks.items() if check.answer is Answer.YES]
     if len(shown) == 1:
-        return Diagnosis(shown[0], checks)
+        return Diagnosis(shown[0], checks, cell)
     learned = not shown and _learned(run)
-    return Diagnosis(Failure.NONE if learned else Failure.UNDECIDED, checks)
+    return Diagnosis(Failure.NONE if learned else Failure.UNDECIDED, checks, cell)
 
 
 def _learned(run: RunPattern) -> bool:
@@ -146,6 +154,15 @@ def _read(pattern: str, reader: Callable) -> Callable[[RunPattern], Iterator[Che
     return reading
 
 
+def sufficient_layers(hops: int) -> int:
+    """ceil(log2 hops) + 1: the layers of `construct/doubling.py`.
+
+    >>> [sufficient_layers(hops) for hops in (1, 2, 3, 4, 5)]
+    [1, 2, 3, 3, 4]
+    """
+    return (hops - 1).bit_length() + 1
+
+
 def _cliff(p: HopPattern) -> Check:
     skill, error, hops = p.skill, p.error, len(p.skill)
     followed = next((j for j in range(hops) if skill[j] < FOLLOWED), hops)  # leading hops that are followed
@@ -153,8 +170,8 @@ def _cliff(p: HopPattern) -> Check:
         return Check(Answer.NO, f"all {hops} hops are followed")
     if followed == 0:
         return Check(Answer.UNDECIDED, "not even one hop is followed")
-    if p.layers >= followed + 2:
-        return Check(Answer.NO, f"{p.layers} layers suffice for {followed + 1} hops (Theorem 4.4)")
+    if p.layers >= sufficient_layers(followed + 1):
+        return Check(Answer.NO, f"{sufficient_layers(followed + 1)} layers suffice for {followed + 1} hops, and there are {p.layers}")
     if (skill[followed + 1 :] >= FOLLOWED).any():
         return Check(Answer.NO, "a longer chain is followed where a shorter one is not")
     compounded = min(1.0, skill[followed - 1]) ** ((followed + 1) / followed)  # q^{r+1} with q = skill_r^{1/r}
@@ -182,6 +199,8 @@ def _bias_by_floor(p: FloorPattern) -> Check:
     if not p.loss <= AT_FLOOR * p.floor:
         return Check(Answer.UNDECIDED, f"loss {p.loss:.3g} is not at its floor {p.floor:.3g}")
     said = f"loss {p.loss:.3g} at its floor {p.floor:.3g}, with more heads {p.more_heads:.3g}, with another bias {p.other_bias:.3g}"
+    if p.more_heads > HELPS * p.floor and min(p.floor, p.other_bias) > HELPS_NOT * p.trivial:
+        return Check(Answer.UNDECIDED, f"{said}: near the constant answer {p.trivial:.3g}, whichever of these biases")
     if p.more_heads <= HELPS * p.floor or p.other_bias > HELPS_NOT * p.floor:
         return Check(Answer.NO, said)
     cured = p.more_heads > HELPS_NOT * p.floor and p.other_bias <= HELPS * p.floor
@@ -259,7 +278,7 @@ def _lost_beyond(p: LengthPattern) -> Check:
 _FLOOR = _read("floors", _architecture_suffices)
 
 SIGNATURES: tuple[Signature, ...] = (
-    Signature(Failure.DEPTH, "accuracy by hops", Ref("wang-e-2024", "Theorem 4.4"), (_read("hops", _cliff), _FLOOR)),
+    Signature(Failure.DEPTH, "accuracy by hops", Ref("sanford-2024", "pointer doubling"), (_read("hops", _cliff), _FLOOR)),
     Signature(
         Failure.HEADS,
         "partial error by lag, or floors",

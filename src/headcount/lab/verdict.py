@@ -15,10 +15,14 @@ Refutation is controlled a study at a time, not over the family: it is the cauti
 theorem's assumptions is not tested and takes no place among the p-values.
 
 **Qualifiers** add a reading and never change the outcome:
-`trainability, not expressivity` — in some part the losing arm's learned loss stays above 10 x its computed floor in *every*
-cell, so that training and not the architecture explains the loss (the sentence names the parts; ratios only: ten times a
-floor in nats has no meaning);
-`depends on optimiser/init` — supported in some cells and not in others, although the others are complete.
+`trainability, not expressivity` — in some part arms fell short, and in every cell *where one did* its learned loss is above
+10 x its computed floor, so that training and not the architecture explains the loss (the sentence names part, arm and how
+many cells; ratios only: ten times a floor in nats has no meaning);
+`depends on optimiser/init` — supported in some cells, refuted or undecided in others, although the others are complete (the
+sentence says which are which).
+
+**Parts and cells that the sentence lists** are supported if all their findings are, before Holm's correction, which is over whole
+claims; refuted if one finding refutes after the correction for n; else undecided.
 """
 
 import dataclasses
@@ -37,8 +41,11 @@ from headcount.lab.statistics import Interval, Scale, holm
 class Outcome(enum.Enum):
     """What a study concludes, with the sentence that a report prints."""
 
-    SUPPORTED = ("supported", "Every part holds in every cell, beyond the margin fixed in advance and after Holm's correction.")
-    NOT_SUPPORTED = ("not supported", "At least one part is refuted: its interval lies wholly on the other side of the margin.")
+    SUPPORTED = ("supported", "Every part is supported in every cell, by the margin fixed in advance and after Holm's correction.")
+    NOT_SUPPORTED = (
+        "not supported",
+        "At least one part is refuted: its interval lies wholly on the other side of the margin or threshold.",
+    )
     INCONCLUSIVE = ("inconclusive", "The runs neither support nor refute the claim at the level fixed in advance.")
     OUTSIDE = ("outside the theorem's assumptions", "The setting is not covered by the theorem that the claim rests on.")
 
@@ -49,8 +56,11 @@ class Outcome(enum.Enum):
 class Qualifier(enum.Enum):
     """What must be said beside an outcome."""
 
-    TRAINABILITY = ("trainability, not expressivity", "The losing arm can do far better than it learned: its computed floor is far below.")
-    DEPENDS = ("depends on optimiser/init", "The claim holds for some learning rates and initialisations and not for others.")
+    TRAINABILITY = (
+        "trainability, not expressivity",
+        "An arm that fell short can do far better than it learned: its computed floor is far below.",
+    )
+    DEPENDS = ("depends on optimiser/init", "The runs support the claim for some learning rates and initialisations and not for others.")
 
     def __init__(self, text: str, sentence: str):
         self.text, self.sentence = text, sentence
@@ -72,6 +82,7 @@ class Verdict:
     p_adjusted: float | None
     deviations: tuple[str, ...]
     findings: tuple[Finding, ...]
+    unit: str  # of `measured` and `ci`
 
     def to_json(self) -> dict[str, Any]:
         """The row of `verdicts.json`, then what the report shows beside it."""
@@ -89,7 +100,7 @@ class Verdict:
             "p_adjusted": self.p_adjusted,
             "deviations": list(self.deviations),
             "sentence": self.sentence,
-            "scale": h.scale.unit,
+            "scale": self.unit,
             "margin": h.margin,
             "expected": h.expected,
             "p": self.p,
@@ -124,27 +135,72 @@ def decide_family(
     return tuple(_conclude(h, found[h.id], p_adjusted.get(h.id)) for h in hypotheses)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Groups:
+    """Cells, or parts, by what the runs say of them."""
+
+    supported: tuple[str, ...]
+    refuted: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+    @property
+    def mixed(self) -> bool:
+        return bool(self.supported) and bool(self.refuted or self.undecided)
+
+    def listed(self, before: str, joint: str, quote: str = "") -> str:
+        """The groups that are not empty: 'supported in a and b; refuted in c'."""
+        groups = dataclasses.asdict(self).items()
+        return "; ".join(f"{said}{before}{joint.join(f'{quote}{name}{quote}' for name in names)}" for said, names in groups if names)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shortfall:
+    """An arm that fell short in a part, by training, in so many cells: the best it learned there, and in any cell, beside its floor."""
+
+    part: str
+    arm: str
+    cells: int
+    there: float
+    anywhere: float
+    floor: float
+
+    def sentence(self, cells: int) -> str:
+        learned = f"{self.part}: {self.arm} learned {self.there:.3g} at best"
+        if self.cells < cells:
+            learned += f" in the {self.cells} of {cells} cells where it fell short ({self.anywhere:.3g} over all cells)"
+        return f"{learned}, its computed floor is {self.floor:.3g}."
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reading:
+    """All that is read off the findings of one hypothesis, from which qualifiers and sentences follow."""
+
+    hypothesis: Hypothesis
+    found: tuple[Finding, ...]
+    outcome: Outcome
+    measured: Outcome  # what the runs alone say
+    deciding: Finding
+    cells: _Groups
+    parts: _Groups
+    short: tuple[_Shortfall, ...]
+
+    @property
+    def qualifiers(self) -> tuple[Qualifier, ...]:
+        shown = ((Qualifier.TRAINABILITY, bool(self.short)), (Qualifier.DEPENDS, self.cells.mixed))
+        return tuple(qualifier for qualifier, holds in shown if holds)
+
+
 def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | None) -> Verdict:
     p = max(finding.p for finding in found)
-    refuting = min(found, key=lambda finding: finding.p_refute)
-    measured = _outcome(p if p_adjusted is None else p_adjusted, refuting.p_refute * len(found), h.alpha)
-    # The finding that decided: the strongest refutation, else the weakest support.
-    deciding = refuting if measured is Outcome.NOT_SUPPORTED else max(found, key=lambda finding: finding.p)
-    limited = _trainability(h, found)
-    supported, unsupported = _cells(h, found)
-    qualifiers = []
-    if limited:
-        qualifiers.append(Qualifier.TRAINABILITY)
-    if supported and unsupported:
-        qualifiers.append(Qualifier.DEPENDS)
-    outcome = Outcome.OUTSIDE if h.outside else measured
+    reading = _read(h, found, p if p_adjusted is None else p_adjusted)
+    deciding = reading.deciding
     blocked = tuple(f"{finding.part}, {finding.cell}: {finding.blocked}" for finding in found if finding.blocked)
     noted = tuple(f"{finding.part}, {finding.cell}: {note}" for finding in found for note in finding.notes)
     return Verdict(
         hypothesis=h,
-        outcome=outcome,
-        qualifiers=tuple(qualifiers),
-        sentence=" ".join(_sentences(h, outcome, measured, found, deciding, limited, supported, unsupported)),
+        outcome=reading.outcome,
+        qualifiers=reading.qualifiers,
+        sentence=" ".join(_sentences(reading)),
         measured=deciding.effect,
         ci=deciding.ci,
         floor=deciding.floor,
@@ -153,6 +209,26 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
         p_adjusted=p_adjusted,
         deviations=tuple(dict.fromkeys((*h.deviations, *blocked, *noted))),
         findings=found,
+        unit=deciding.unit,
+    )
+
+
+def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:
+    refuting = min(found, key=lambda finding: finding.p_refute)
+    measured = _outcome(p, refuting.p_refute * len(found), h.alpha)
+    by_cell = {cell: [finding for finding in found if finding.cell == cell] for cell in h.cells}
+    complete = {cell: each for cell, each in by_cell.items() if all(finding.effect is not None for finding in each)}
+    by_part = {part.name: [finding for finding in found if finding.part == part.name] for part in h.parts}
+    return _Reading(
+        hypothesis=h,
+        found=found,
+        outcome=Outcome.OUTSIDE if h.outside else measured,
+        measured=measured,
+        # The strongest refutation, else the weakest support.
+        deciding=refuting if measured is Outcome.NOT_SUPPORTED else max(found, key=lambda finding: finding.p),
+        cells=_groups(complete, h.alpha, len(found)),
+        parts=_groups(by_part, h.alpha, len(found)),
+        short=tuple(short for each in by_part.values() for short in _shortfalls(h, each)),
     )
 
 
@@ -163,46 +239,45 @@ def _outcome(p: float, p_refute: float, alpha: float) -> Outcome:
     return Outcome.SUPPORTED if p <= alpha else Outcome.INCONCLUSIVE
 
 
-def _cells(h: Hypothesis, found: tuple[Finding, ...]) -> tuple[list[str], list[str]]:
-    """Cells in which every part is supported, and the other cells; those whose runs are missing are in neither."""
-    complete = [cell for cell in h.cells if all(finding.effect is not None for finding in found if finding.cell == cell)]
-    worst = {cell: max(finding.p for finding in found if finding.cell == cell) for cell in complete}
-    return [cell for cell in complete if worst[cell] <= h.alpha], [cell for cell in complete if worst[cell] > h.alpha]
+def _groups(found: Mapping[str, Sequence[Finding]], alpha: float, comparisons: int) -> _Groups:
+    """Each name by its findings: all must support, one that refutes after the correction is enough."""
+    said = {
+        name: _outcome(max(finding.p for finding in each), min(finding.p_refute for finding in each) * comparisons, alpha)
+        for name, each in found.items()
+    }
+    wanted = (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED, Outcome.INCONCLUSIVE)
+    return _Groups(*(tuple(name for name, outcome in said.items() if outcome is one) for one in wanted))
 
 
-def _trainability(h: Hypothesis, found: tuple[Finding, ...]) -> list[Finding]:
-    """For each part that an arm lost with a learned loss far above its floor in every cell: the best that training did."""
-    limited = []
-    for part in h.parts:
-        lost = [finding for finding in found if finding.part == part.name and finding.lost]
-        if h.scale is Scale.LOG10_RATIO and lost and all(finding.far_above_floor(h.trivial) for finding in lost):
-            limited.append(min(lost, key=lambda finding: finding.loss or 0.0))
-    return limited
+def _shortfalls(h: Hypothesis, found: Sequence[Finding]) -> Iterable[_Shortfall]:
+    """The arms that fell short in one part, if every one of them did so far above its floor in every cell where it did."""
+    lost = [finding for finding in found if finding.lost]
+    if h.scale is not Scale.LOG10_RATIO or not all(finding.far_above_floor(h.trivial) for finding in lost):
+        return
+    for arm in dict.fromkeys(finding.losing for finding in lost if finding.losing is not None):
+        mine = [finding for finding in lost if finding.losing == arm]
+        floor = max(finding.floor for finding in mine if finding.floor is not None)
+        anywhere = [finding.learned[arm] for finding in found if arm in finding.learned]
+        yield _Shortfall(mine[0].part, arm, len(mine), min(finding.learned[arm] for finding in mine), min(anywhere), floor)
 
 
-def _sentences(
-    h: Hypothesis,
-    outcome: Outcome,
-    measured: Outcome,
-    found: tuple[Finding, ...],
-    deciding: Finding,
-    limited: list[Finding],
-    supported: list[str],
-    unsupported: list[str],
-) -> Iterable[str]:
-    yield outcome.sentence
+def _sentences(r: _Reading) -> Iterable[str]:
+    h, deciding = r.hypothesis, r.deciding
+    yield r.outcome.sentence
     if h.outside:
-        yield f"Why: {h.outside}. The runs alone would read: {measured.text}."
+        yield f"Why: {h.outside}. The runs alone would read: {r.measured.text}."
     if deciding.blocked:
         yield f"{deciding.part}, {deciding.cell}: {deciding.blocked}."
     elif deciding.effect is not None and deciding.ci is not None:
         where = f"{deciding.part}, {deciding.cell}" if len(h.cells) > 1 else deciding.part
-        yield f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g}, {deciding.ci.high:.3g}]."
-    if measured is Outcome.INCONCLUSIVE and all(finding.p <= h.alpha for finding in found):
+        yield f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g}, {deciding.ci.high:.3g}] ({deciding.unit})."
+    if r.measured is Outcome.INCONCLUSIVE and all(finding.p <= h.alpha for finding in r.found):
         yield "Its intervals alone support it; Holm's correction over the family does not."
-    if measured is Outcome.INCONCLUSIVE and any(finding.p_refute <= h.alpha for finding in found):
-        yield f"An interval lies on the other side of the margin, but not after correction for {len(found)} comparisons."
-    if supported and unsupported:
-        yield f"{Qualifier.DEPENDS.sentence} Supported in {'; '.join(supported)}, not in {'; '.join(unsupported)}."
-    for finding in limited:
-        yield f"{finding.part}: {finding.losing} learned {finding.loss:.3g} at best, its computed floor is {finding.floor:.3g}."
+    if r.measured is Outcome.INCONCLUSIVE and any(finding.p_refute <= h.alpha for finding in r.found):
+        yield f"An interval lies on the other side of the margin or threshold, but not after correction for {len(r.found)} comparisons."
+    if len(h.parts) > 1:
+        yield "Parts " + r.parts.listed(": ", ", ", quote='"') + "."
+    if r.cells.mixed:
+        yield f"{Qualifier.DEPENDS.sentence} It is {r.cells.listed(' in ', ' and ')}."
+    for short in r.short:
+        yield short.sentence(len(h.cells))

@@ -252,6 +252,7 @@ class Heads(AbstractBaseline):
         key: jax.Array,
         *,
         heads: int = 1,
+        head_dim: int = 1,
         bias: recipe(biases) = "lin",  # type: ignore[valid-type]
         normaliser: recipe(normalisers) = "softmax",  # type: ignore[valid-type]
     ) -> "Heads":
@@ -267,7 +268,7 @@ class Heads(AbstractBaseline):
             "one size",
             "use a Transformer, which has a readout",
         )
-        shape = LayerShape(width=dim, heads=heads, value_dim=1, query_dim=1, hidden=0, outputs=dim)
+        shape = LayerShape(width=dim, heads=heads, value_dim=head_dim, query_dim=head_dim, hidden=0, outputs=dim)
         a, b, c = jax.random.split(key, 3)
         parts = biases.build(bias, shape, b), normalisers.build(normaliser, shape, c)
         return cls(Attention.init(shape, a, DotFree(), *parts))

@@ -2,8 +2,10 @@
 
     promised       the theorem's bound with explicit constants, or why there is none
     possible       the best constructed weights, beside a certified lower bound for every weight of that class and size
-    representable  those same weights rounded to float32 and bfloat16
+    representable  the best weights found that survive rounding to float32 and bfloat16
     learned        what training found: mean and interval over seeds
+
+Beside the learned number, where there is one: the accuracy, and the same loss at the length of training.
 
 For a metric of which smaller is better, lower bound <= possible must hold, and no learned value can lie below the lower
 bound. The first is checked when the record is made. The second compares a certificate with a measurement, so it is not
@@ -44,16 +46,22 @@ class Promised:
 
 @dataclasses.dataclass(frozen=True)
 class Possible:
-    """What constructed weights reach, and the value below which no weights of the class can go. `certificate` says why."""
+    """What constructed weights reach, and the value below which no weights of the class can go. `certificate` says why.
+
+    `constant`: the value is that of the constant answer, no better weights are known. `bound_for`: the class of weights to which the
+    bound applies, where it is smaller than the arm's.
+    """
 
     value: float | None = None
     lower_bound: float | None = None
     certificate: str = ""
+    constant: bool = False
+    bound_for: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Representable:
-    """The constructed weights after rounding."""
+    """The best loss of constructed weights after rounding: not necessarily those that are best before."""
 
     float32: float | None = None
     bfloat16: float | None = None
@@ -61,13 +69,18 @@ class Representable:
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """Mean and interval over the seeds that finished; `seeds` counts all, `diverged` those that did not finish."""
+    """Mean and interval over the seeds that finished; `seeds` counts all, `diverged` those that did not finish.
+
+    `accuracy` is the mean share of right answers; `trained` the mean loss at the length of training, where the loss shown is at another.
+    """
 
     mean: float | None = None
     low: float | None = None
     high: float | None = None
     seeds: int = 0
     diverged: int = 0
+    accuracy: float | None = None
+    trained: float | None = None
 
     def __post_init__(self):
         count = f"{self.diverged} of {self.seeds} seeds diverged"
@@ -116,6 +129,8 @@ class Arm:
             "learned": self.learned.mean,
             "learned_low": self.learned.low,
             "learned_high": self.learned.high,
+            "accuracy": self.learned.accuracy,
+            "learned_at_trained_length": self.learned.trained,
             "seeds": self.learned.seeds,
             "diverged": self.learned.diverged,
             "parameters": self.parameters,
@@ -129,8 +144,9 @@ class Arm:
         reached = self.learned.mean if self.learned.high is None else self.learned.high
         values = {"learned": reached, "float32": self.representable.float32, "bfloat16": self.representable.bfloat16}
         where = f"{self.name} ({self.cell})" if self.cell else self.name
+        only = f", which holds for {self.possible.bound_for}" if self.possible.bound_for else ""
         return tuple(
-            f"{where}: {name} {value:.3g} lies below the lower bound {bound:.3g}"
+            f"{where}: {name} {value:.3g} lies below the lower bound {bound:.3g}{only}"
             for name, value in values.items()
             if value is not None and value < bound * (1 - ROUNDING)
         )

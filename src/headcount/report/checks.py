@@ -26,9 +26,9 @@ def _rate_figure(table: RateTable) -> FigureData:
     x = tuple(float(v) for v in table.x)
     curves = [Curve("measured", "measured", x, tuple(table.measured))]
     if table.slope is not None:
-        curves.append(Curve("fit", "fit", x, tuple(table.slope.at(v) for v in x), family="measured"))
+        curves.append(Curve("fit", "fit", table.slope.x, tuple(table.slope.at(v) for v in table.slope.x), family="measured"))
     if any(v is not None for v in table.lower):
-        curves.append(Curve("certified lower bound", "floor", x, tuple(table.lower)))
+        curves.append(Curve("certified lower bound", "lower", x, tuple(table.lower)))
     # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells it.
     useful = tuple(v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised)
     if any(v is not None for v in useful):
@@ -52,6 +52,13 @@ def slope_text(table: RateTable) -> str:
     return f"{law}, 90% interval [{s.low:.2f}, {s.high:.2f}], {s.points} points"
 
 
+def compared(table: RateTable) -> str:
+    """A bound from above can be contradicted by slower errors, and is not confirmed by faster ones."""
+    if table.budget is not None and table.declared is not None:
+        return f"nothing to compare: sum|a| <= {table.budget:g} here, unlimited there"
+    return {True: "not contradicted", False: "contradicted", None: "nothing to compare"}[table.agrees]
+
+
 def rate_table(tables: Sequence[RateTable]) -> Table:
     """The slopes side by side."""
     rows = tuple(
@@ -60,22 +67,18 @@ def rate_table(tables: Sequence[RateTable]) -> Table:
             table.bias,
             slope_text(table) if table.slope is not None else "too few points above rounding",
             table.declared,
-            {True: "yes", False: "no", None: "nothing to compare"}[table.agrees],
+            compared(table),
             "; ".join(table.notes),
         )
         for table in tables
     )
-    columns = ("memory", "bias", "fitted", "declared power", "falls at least as fast as declared", "notes")
+    columns = ("memory", "bias", "fitted", "declared power", "declared against fitted", "notes")
     return Table("rates", "Fitted slopes beside the declared ones", columns, rows)
 
 
 def errata_page() -> list[Erratum]:
-    """Every erratum with its evidence computed now."""
-    made = []
-    for erratum in lab_errata.ERRATA:
-        evidence = erratum.evidence() if erratum.evidence is not None else "by the definitions printed in the paper"
-        made.append(Erratum(erratum.id, erratum.where, erratum.printed, erratum.found, evidence, erratum.does))
-    return made
+    """Every finding and every erratum with its evidence, computed now."""
+    return [Erratum(e.id, e.where, e.printed, e.found, e.shown(), e.does) for e in (*lab_errata.FINDINGS, *lab_errata.ERRATA)]
 
 
 def signature_rows(found: Iterable[tuple[str, dict[str, Diagnosis]]]) -> list[SignatureRow]:

@@ -4,7 +4,8 @@
 and a `kind` (which of the numbers), so "lin learned" and "lin floor" share a colour and differ in style. The kinds:
 
     measured       what training or evaluation gave     line with markers, band from low to high
-    floor          possible: computed, not trained      dashed
+    floor          possible: best weights known         dashed
+    lower          certified: no weights do better      long dashes
     promised       the theorem's bound                  dotted
     representable  after rounding to a float format     dash-dot
     fit            a fitted law, such as a slope        thin line
@@ -21,10 +22,11 @@ import re
 from headcount.core.errors import require, unknown
 
 SCALES = ("linear", "log", "category")
-KINDS = ("measured", "floor", "promised", "representable", "fit", "paper")
+KINDS = ("measured", "floor", "lower", "promised", "representable", "fit", "paper")
 KIND_TEXT = {
     "measured": "measured",
-    "floor": "possible (computed floor)",
+    "floor": "possible (best weights known)",
+    "lower": "certified lower bound",
     "promised": "promised (theorem's bound)",
     "representable": "representable",
     "fit": "fitted law",

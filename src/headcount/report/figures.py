@@ -54,6 +54,7 @@ STYLE: dict[str, Any] = {
 LINES: dict[str, dict[str, Any]] = {
     "measured": {"linestyle": "-", "linewidth": 1.9},
     "floor": {"linestyle": (0, (5, 2.5)), "linewidth": 1.5},
+    "lower": {"linestyle": (0, (10, 3)), "linewidth": 1.1},
     "promised": {"linestyle": (0, (1, 1.8)), "linewidth": 1.8},
     "representable": {"linestyle": (0, (6, 2, 1.2, 2)), "linewidth": 1.3},
     "fit": {"linestyle": "-", "linewidth": 0.9},
@@ -61,11 +62,12 @@ LINES: dict[str, dict[str, Any]] = {
 }
 BARS: dict[str, dict[str, Any]] = {  # the numbers that are no measurement, in drawings that lie on their side
     "floor": {"marker": "|", "markersize": 13, "markeredgewidth": 2.0},
+    "lower": {"marker": ">", "markersize": 6, "markeredgewidth": 0.0},
     "promised": {"marker": "x", "markersize": 7, "markeredgewidth": 1.8},
     "representable": {"marker": "+", "markersize": 9, "markeredgewidth": 1.8},
     "fit": {"marker": "_", "markersize": 9, "markeredgewidth": 1.8},
 }
-LABEL_ORDER = ("measured", "fit", "floor", "representable", "promised", "paper")  # which curve of a family carries its name
+LABEL_ORDER = ("measured", "fit", "floor", "lower", "representable", "promised", "paper")  # which curve of a family carries its name
 TITLE_CHARACTERS, KEY_CHARACTERS, NAME_CHARACTERS = 76, 105, 28  # that fit into the width
 MARKED = 24  # curves of more points are drawn without markers
 

@@ -12,11 +12,11 @@ from headcount.lab.evidence import FAR_ABOVE_FLOOR
 from headcount.lab.hypothesis import EQUAL_PARAMETERS
 from headcount.lab.statistics import FEWEST_SEEDS, Scale
 from headcount.report.arms import Arm
-from headcount.report.figure_data import FigureData
+from headcount.report.figure_data import KIND_TEXT, FigureData
 from headcount.report.inline import inline_svg
 from headcount.report.palette import BADGES, DARK, LIGHT
 from headcount.report.records import OUTCOMES, Experiment, Report, VerdictRow
-from headcount.report.text import describe, duration, interval, number
+from headcount.report.text import describe, duration, interval, number, plural
 
 LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones are in the CSV only
 
@@ -85,7 +85,7 @@ def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[list[Arm]]]]:
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
     rows = [
-        (curve.family, curve.kind, figure.x.categories[int(x)] if figure.x.scale == "category" else x, y, low, high)
+        (curve.family, KIND_TEXT[curve.kind], figure.x.categories[int(x)] if figure.x.scale == "category" else x, y, low, high)
         for curve in figure.curves
         for x, y, low, high in curve.rows()
     ]
@@ -107,6 +107,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "interval": interval, "duration": duration, "badge": badge, "effect": _effect}
+    environment.filters |= {
+        "number": number,
+        "interval": interval,
+        "duration": duration,
+        "badge": badge,
+        "effect": _effect,
+        "plural": plural,
+    }
     environment.globals["signs"] = {outcome: look.sign for outcome, look in BADGES.items()}
     return environment

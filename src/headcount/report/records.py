@@ -37,6 +37,7 @@ class FindingRow:
     ci: tuple[float, float] | None = None
     bca: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    unit: str = ""  # of effect and intervals; "": that of the verdict
 
     def __post_init__(self):
         for value in (self.p, self.p_refute, self.effect, self.loss, self.floor, *(self.ci or ()), *(self.bca or ())):

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from headcount.core.spec import plain
+from headcount.lab.evidence import FAR_ABOVE_FLOOR
 from headcount.lab.experiments.study import Study, Variant
-from headcount.lab.reproduce import ArmOutcome, Reproduction, StudyOutcome
+from headcount.lab.reproduce import ArmOutcome, Reproduction, StudyOutcome, summarised
+from headcount.lab.reproduce import Learned as Summarised
+from headcount.lab.statistics import FEWEST_SEEDS
 from headcount.report.arms import Arm, Learned, Metric, Possible, Promised, Representable
 from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData
 from headcount.report.records import Erratum, Experiment, Report, SignatureRow, SpecFile, Table, VerdictRow
+from headcount.report.text import plural
 
 
 def report_of(
@@ -29,6 +33,7 @@ def report_of(
 ) -> Report:
     """Everything that `headcount reproduce` shows."""
     outcomes = result.outcomes
+    said = {o.study.id: tuple(map(str, h.reported)) for o in outcomes if (h := o.study.hypothesis) is not None}
     return Report(
         title="Headcount: the experiments, their verdicts and the four numbers",
         profile=profile,
@@ -37,7 +42,10 @@ def report_of(
         experiments=(*_experiments(outcomes), *sections),
         verdicts=tuple(_verdicts(outcomes)),
         arms=tuple(row for outcome in outcomes for arm in outcome.arms for row in arm_rows(outcome.study, arm)),
-        figures=(*(figure for outcome in outcomes if (figure := study_figure(outcome)) is not None), *figures),
+        figures=(
+            *(figure for outcome in outcomes if (figure := study_figure(outcome, said.get(outcome.study.id, ()))) is not None),
+            *figures,
+        ),
         tables=tuple(tables),
         signatures=tuple(signatures),
         errata=tuple(errata),
@@ -64,7 +72,13 @@ def _experiments(outcomes: Iterable[StudyOutcome]) -> list[Experiment]:
 
 def setting_of(study: Study) -> str:
     """The question and the notes as sentences."""
-    return " ".join((study.question, *(f"{note[0].upper()}{note[1:]}." for note in study.notes)))
+    return " ".join((asked(study), *(f"{_capital(note)}." for note in study.notes)))
+
+
+def _capital(note: str) -> str:
+    """A word gets a capital, a symbol (x_48, x) does not."""
+    first = note.split()[0].rstrip(",:")
+    return f"{note[0].upper()}{note[1:]}" if first.isalpha() and len(first) > 1 else note
 
 
 def _verdicts(outcomes: Iterable[StudyOutcome]) -> Iterable[VerdictRow]:
@@ -84,6 +98,7 @@ def metric_of(study: Study) -> Metric:
 def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
     """One row a cell: the first three numbers are the same in all of them, the learned one is not."""
     n, rows = outcome.numbers, []
+    trained = at_trained_length(outcome, study)
     for learned in outcome.learned:
         finished = math.isfinite(learned.mean)
         rows.append(
@@ -93,7 +108,7 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
                 metric_of(study),
                 str(study.variant),
                 Promised(n.promised, n.promised_text),
-                Possible(n.possible, n.lower, "; ".join(filter(None, (n.certificate, n.note)))),
+                Possible(n.possible, n.lower, "; ".join(filter(None, (n.certificate, n.note))), n.constant, n.lower_for),
                 Representable(_finite(n.float32), _finite(n.bfloat16)),
                 Learned(
                     learned.mean if finished else None,
@@ -101,6 +116,8 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
                     learned.high if finished else None,
                     len(learned.losses),
                     learned.diverged,
+                    learned.accuracy,
+                    None if trained is None else trained.mean,
                 ),
                 outcome.parameters,
                 learned.cell if len(outcome.learned) > 1 else "",
@@ -113,60 +130,108 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def study_figure(outcome: StudyOutcome) -> FigureData | None:
-    """Loss against the study's x, one colour a series: learned (cells pooled, band over their intervals), floor, the paper's figures."""
+def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureData | None:
+    """Loss against the study's x, one colour a series: learned (cells pooled), what is possible, the paper's figures.
+
+    `reported` is what the paper says of this experiment, in words: '< 1e-5' cannot be seen from a marker at 1e-5.
+    """
     study = outcome.study
     placed = [a for a in outcome.arms if a.arm.x is not None]
-    name = study.key.replace(" ", "-")
-    unit = Axis(study.y_label, "log" if study.y_log else "linear")
-    caption = (
-        "Learned: mean over seeds and cells; the band reaches from the lowest to the highest 90% interval of a cell. " + study.question
-    )
-    if len(placed) == len(outcome.arms) and len({a.arm.series for a in placed}) <= MOST_FAMILIES:
-        curves = _curves_by_series(placed, study)
+    colours = len({a.arm.series for a in placed}) * (2 if any(trained_length(a) is not None for a in placed) else 1)
+    if len(placed) == len(outcome.arms) and colours <= MOST_FAMILIES:
+        groups = {series: [a for a in placed if a.arm.series == series] for series in dict.fromkeys(a.arm.series for a in placed)}
+        curves = [
+            curve
+            for series, mine in groups.items()
+            for curve in _curves(sorted(mine, key=_place), tuple(sorted(map(_place, mine))), study, plural(series))
+        ]
         x = Axis(study.x_label, "log" if study.x_log else "linear")
     else:
-        curves = _dots(outcome.arms, study)
+        curves = _curves(outcome.arms, tuple(float(i) for i in range(len(outcome.arms))), study)
         x = Axis("", "category", tuple(a.arm.name for a in outcome.arms))
-    return FigureData(name, study.id, f"{study.title} ({study.variant})", x, unit, tuple(curves), caption) if curves else None
+    unit = Axis(study.y_label, "log" if study.y_log else "linear")
+    title, name = f"{study.title} ({study.variant})", study.key.replace(" ", "-")
+    return FigureData(name, study.id, title, x, unit, tuple(curves), _caption(outcome, curves, reported)) if curves else None
 
 
-def _curves_by_series(arms: Sequence[ArmOutcome], study: Study) -> list[Curve]:
-    curves = []
-    for series in dict.fromkeys(a.arm.series for a in arms):
-        mine = sorted((a for a in arms if a.arm.series == series), key=lambda a: a.arm.x or 0.0)
-        x = tuple(float(a.arm.x or 0.0) for a in mine)
-        pooled = [_pooled(a, study.y_log) for a in mine]
-        if any(p is not None for p in pooled):
-            y, low, high = (tuple(None if p is None else p[i] for p in pooled) for i in (1, 0, 2))
-            curves.append(Curve(f"{series} learned", "measured", x, y, low, high, series))
-        floors = tuple(a.numbers.floor for a in mine)
-        if any(f is not None for f in floors):
-            curves.append(Curve(f"{series} possible", "floor", x, floors, family=series))
-        reported = [(float(a.arm.x or 0.0), a.arm.paper) for a in mine if a.arm.paper is not None]
-        if reported:
-            curves.append(Curve(f"{series}, paper", "paper", tuple(p[0] for p in reported), tuple(p[1] for p in reported), family=series))
-    return curves
+def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[str]) -> str:
+    """What the curves are; what the paper's markers stand for; the question."""
+    kinds = {curve.kind for curve in curves}
+    few = len(outcome.study.seeds) < FEWEST_SEEDS  # `summarised`: too few for an interval
+    ends = "lowest to the highest seed" if few else "lowest to the highest 90% interval of a cell"
+    told = [f"Learned: mean over seeds and cells; the band reaches from the {ends}."]
+    if "floor" in kinds:
+        told.append("Possible: the best weights known, rounded to float32 where that was computed.")
+    if "lower" in kinds:
+        classes = ", ".join(dict.fromkeys(a.numbers.lower_for for a in outcome.arms if a.numbers.lower_for))
+        which = f" ({classes})" if classes else ""
+        told.append(f"Certified lower bounds{which} are drawn where what was learned is within {FAR_ABOVE_FLOOR:g} times of them.")
+    if "paper" in kinds and reported:
+        told.append(f"The paper says: {'; '.join(reported)}.")
+    return " ".join((*told, asked(outcome.study)))
 
 
-def _dots(arms: Sequence[ArmOutcome], study: Study) -> list[Curve]:
-    x = tuple(float(i) for i in range(len(arms)))
-    pooled = [_pooled(a, study.y_log) for a in arms]
-    curves = []
-    if any(p is not None for p in pooled):
-        y, low, high = (tuple(None if p is None else p[i] for p in pooled) for i in (1, 0, 2))
-        curves.append(Curve("learned", "measured", x, y, low, high))
-    floors = tuple(a.numbers.floor for a in arms)
-    if any(f is not None for f in floors):
-        curves.append(Curve("possible", "floor", x, floors))
-    reported = [(float(i), a.arm.paper) for i, a in enumerate(arms) if a.arm.paper is not None]
-    if reported:
-        curves.append(Curve("paper", "paper", tuple(p[0] for p in reported), tuple(p[1] for p in reported)))
-    return curves
+def asked(study: Study) -> str:
+    """The question; a claim under test is called so, lest it reads as a finding."""
+    tested = study.hypothesis is not None and study.question == study.hypothesis.claim
+    return f"Claim tested: {study.question}" if tested else study.question
+
+
+def _place(outcome: ArmOutcome) -> float:
+    return float(outcome.arm.x or 0.0)
+
+
+def _curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, series: str = "") -> list[Curve]:
+    """Those of one colour; and of a second one for what was learned at the length of training, where the loss is that at another."""
+    lengths = sorted({length for a in arms if (length := trained_length(a)) is not None})
+    family = series or ("at the tested length" if lengths else "arms")
+    pooled = [_pooled(a, study.ratios) for a in arms]
+    found = [_band(f"{family} learned", x, pooled, family)]
+    points = {
+        "floor": [a.numbers.floor for a in arms],
+        "lower": [_explains(a, p) for a, p in zip(arms, pooled, strict=True)],
+        "paper": [a.arm.paper if trained_length(a) is None else None for a in arms],  # the paper tests at the length of training
+    }
+    for kind, values in points.items():
+        seen = [(place, y) for place, y in zip(x, values, strict=True) if y is not None]
+        if seen:
+            found.append(Curve(f"{family} {kind}", kind, tuple(p[0] for p in seen), tuple(p[1] for p in seen), family=family))
+    if lengths:
+        own = ", ".join(filter(None, (series, f"at the trained length {' or '.join(map(str, lengths))}")))
+        short = [None if cell is None else (cell.low, cell.mean, cell.high) for cell in (at_trained_length(a, study) for a in arms)]
+        found.append(_band(f"{own} learned", x, short, own))
+    return [curve for curve in found if curve is not None]
+
+
+def _band(name: str, x: tuple[float, ...], ends: Sequence[tuple[float, float, float] | None], family: str) -> Curve | None:
+    """A measured curve of (low, mean, high); None where nothing was measured."""
+    low, mean, high = (tuple(None if each is None else each[i] for each in ends) for i in range(3))
+    return Curve(name, "measured", x, mean, low, high, family) if any(m is not None for m in mean) else None
+
+
+def _explains(outcome: ArmOutcome, pooled: tuple[float, float, float] | None) -> float | None:
+    """The certified bound where it says why the loss is no smaller: the loss is not far above it. A bound of 0 says nothing."""
+    bound = outcome.numbers.lower
+    return bound if bound and pooled is not None and pooled[1] <= FAR_ABOVE_FLOOR * bound else None
+
+
+def trained_length(outcome: ArmOutcome) -> int | None:
+    """The length of training where the loss shown is at another one, so that learning and extrapolation can be told apart."""
+    train = outcome.arm.run.get("train", {})
+    tested = train.get("evaluation", {}).get("length")
+    return train["length"] if tested and tested != train.get("length", tested) else None
+
+
+def at_trained_length(outcome: ArmOutcome, study: Study) -> Summarised | None:
+    """The loss at the trained length over the seeds of the first cell; None where it is the loss shown already, or no run finished."""
+    if trained_length(outcome) is None:
+        return None
+    found = summarised("", [final.get("train_loss", math.inf) for final in outcome.finals], study.ratios)
+    return found if math.isfinite(found.mean) else None
 
 
 def _pooled(outcome: ArmOutcome, ratio: bool) -> tuple[float, float, float] | None:
-    """(lowest end, mean, highest end) over the cells that finished."""
+    """(lowest end, mean, highest end) over the cells that finished; geometric where losses are compared by ratio."""
     cells = [cell for cell in outcome.learned if math.isfinite(cell.mean)]
     if not cells:
         return None

@@ -1,5 +1,7 @@
 """Numbers and figures in words."""
 
+import re
+
 from headcount.report.figure_data import Curve, FigureData
 
 MISSING = "–"
@@ -43,6 +45,15 @@ def interval(ends: tuple[float | None, float | None] | None) -> str:
     ('[0.9, 1.5]', '')
     """
     return "" if ends is None or None in ends else f"[{number(ends[0])}, {number(ends[1])}]"
+
+
+def plural(text: str) -> str:
+    """One of a thing is not called many: names are made from counts elsewhere.
+
+    >>> plural("1 hops, 1 layers"), plural("11 layers"), plural("H = 1 has 0.1 heads")
+    ('1 hop, 1 layer', '11 layers', 'H = 1 has 0.1 heads')
+    """
+    return re.sub(r"(?<![\d.])1 (head|hop|layer|neuron|point|seed|step|token)s\b", r"1 \1", text)
 
 
 def duration(seconds: float) -> str:

@@ -54,12 +54,13 @@ def arms_csv(report: Report) -> str:
     """The four numbers of every arm, one arm a row, in full precision."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["experiment", "variant", "arm", "cell", "metric", *Arm("", "").numbers(), "promised_text", "certificate"])
+    table.writerow(
+        ["experiment", "variant", "arm", "cell", "metric", *Arm("", "").numbers(), "promised_text", "certificate", "lower_bound_for"]
+    )
     for arm in report.arms:
         values = map(exact, arm.numbers().values())
-        table.writerow(
-            [arm.experiment, arm.variant, arm.name, arm.cell, arm.metric.name, *values, arm.promised.text, arm.possible.certificate]
-        )
+        texts = (arm.promised.text, arm.possible.certificate, arm.possible.bound_for)
+        table.writerow([arm.experiment, arm.variant, arm.name, arm.cell, arm.metric.name, *values, *texts])
     return out.getvalue()
 
 

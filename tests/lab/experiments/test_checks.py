@@ -77,6 +77,31 @@ def test_depth_brings_lags_into_reach():
     assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
 
 
+def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
+    """x_t comes free: e^{-p} = 0.01 (1, 2, 3, 4) meets lags 1 to 4 and leaves 0.01."""
+    x = 0.01 * np.arange(1, 5)
+    a = np.linalg.solve(x[None, :] ** np.arange(1, 5)[:, None], np.eye(4)[3])
+    loss = ((np.eye(32)[4] - x[None, :] ** np.arange(32)[:, None] @ a)[1:] ** 2).sum()
+    assert loss == pytest.approx(0.01, rel=0.02)
+    numbers = composed_numbers(4, 1)
+    assert numbers.lower <= numbers.possible <= loss
+    assert numbers.possible <= numbers.float32 <= 0.02  # as large as float32 affords: 0.0136
+    assert composed_numbers(8, 2).possible < 1e-12
+
+
+@pytest.mark.parametrize("bias", ["lin", "log1p"])
+@pytest.mark.parametrize("kernel", ["exp:0.5", "power:0.5"])
+def test_bounds_of_biases_hold_for_heads_beside_a_residual(kernel, bias):
+    rho, lags = kernels.build(kernel).values(64)[1:], np.arange(1, 64)
+    numbers = bias_numbers(kernel, bias, 2, 64)
+    assert numbers.lower is not None  # also where rho(0) is not 0
+    rates = np.geomspace(0.02, 12.0, 25)
+    curves = np.exp(-np.outer(lags if bias == "lin" else np.log1p(lags), rates))
+    pairs = [curves[:, [i, j]] for i in range(25) for j in range(i)]
+    best = min(((rho - c @ np.linalg.lstsq(c, rho, rcond=None)[0]) ** 2).sum() for c in pairs)
+    assert numbers.lower <= numbers.possible <= best * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("bias", ["lin", "log", "alibi", "t5", "none", "kerple-log"])
 def test_floors_of_biases_lie_between_0_and_the_residual_alone(bias):
     numbers = bias_numbers("power:1.2", bias, 2, 64)

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from headcount.lab.experiments import exp_2b, exp_4a, exp_4b
+from headcount.lab.experiments import exp_1b, exp_2b, exp_3b, exp_4a, exp_4b
 from headcount.lab.experiments.kernel_numbers import kernel_numbers
 from headcount.lab.experiments.sparse_numbers import affine_floor, code_numbers, promised, unreachable_numbers, walsh
 from headcount.lab.experiments.study import Profile, Variant
@@ -80,6 +80,27 @@ def test_one_head_codes_two_signs(bias):
     assert numbers.possible < 1e-20
     assert numbers.float32 < 1e-6
     assert code_numbers("exp-1b-repaired", bias, 4, 3, 16).possible is None
+
+
+def test_the_theorem_of_one_layer_promises_nothing_for_two():
+    arms = {arm.name: arm.numbers() for arm in exp_1b.as_meant(Profile.SMOKE).arms}
+    one, two = arms["log-1-layer"], arms["log-2-layers"]
+    assert "Theorem 3.1" in one.promised_text
+    assert one.promised_text != two.promised_text
+    assert (two.promised, two.promised_text) == (None, "none: Theorem 3.1 is about one layer")
+    assert two.possible < 1e-20
+
+
+def test_recall_is_solved_only_where_the_construction_fits():
+    fits, too_wide = (
+        next(arm for arm in exp_3b.studies(profile)[0].arms if arm.name == "recall-dp").numbers()
+        for profile in (Profile.LAPTOP, Profile.FULL)
+    )
+    assert fits.possible == 0
+    assert "recall" in fits.certificate
+    assert (too_wide.possible, too_wide.certificate) == (None, "none")
+    assert "needs 2 layers, a stream of 72" in too_wide.note
+    assert "the arm has 2 layers, a stream of 48" in too_wide.note
 
 
 @pytest.mark.parametrize("m", [4, 8, 16, 32, 64, 65])

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from headcount.lab.experiments import exp_4a, heads
+from headcount.lab.experiments import exp_2b, exp_4a, heads
 from headcount.lab.experiments.bias import studies as bias_studies
 from headcount.lab.experiments.patterns_of import diagnosed, patterns_of, reach_of
 from headcount.lab.experiments.study import Numbers, Profile, Variant
-from headcount.lab.signatures import Failure
+from headcount.lab.signatures import Answer, Failure
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Exponential, Power
 
@@ -65,6 +65,39 @@ def test_floors_name_training_and_heads(loss, floor, more, failure):
     numbers = {name: Numbers(possible=more) for name in names} | {"lin-1": Numbers(possible=floor), "log-1": Numbers(possible=floor)}
     found = diagnosed(study, {name: finals(eval_loss=loss) for name in names}, numbers)
     assert found["lin-1"].failure is failure
+
+
+def test_floors_say_nothing_at_another_length_than_trained():
+    """Trained on 256 tokens and tested on 1000: a loss above the floor at 1000 may be extrapolation."""
+    study = exp_4a.longer(Profile.LAPTOP)
+    numbers = {arm.name: Numbers(possible=1e-9) for arm in study.arms}
+    found = patterns_of(study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers)
+    assert found
+    assert all(pattern.floors is None and pattern.lengths is not None for pattern in found.values())
+    told = diagnosed(study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers)
+    assert all(diagnosis.failure is not Failure.TRAINING for diagnosis in told.values())
+
+
+def test_the_cell_is_named_where_there_are_several():
+    study = next(s for s in exp_4a.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT)
+    assert len(study.cells) > 1
+    names = [arm.name for arm in study.arms]
+    found = diagnosed(study, {name: finals(eval_loss=0.2) for name in names}, {name: Numbers(possible=1e-9) for name in names})
+    assert {diagnosis.cell for diagnosis in found.values()} == {next(iter(study.cells))}
+    (one,) = heads.studies(Profile.LAPTOP)
+    told = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
+    assert {diagnosis.cell for diagnosis in diagnosed(one, told, {}).values()} == {""}
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
+    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with one at the variance neither 'no'."""
+    study = next(s for s in exp_2b.studies(Profile.FULL) if s.variant is Variant.AS_WRITTEN)
+    names = [arm.name for arm in study.arms]
+    numbers = {name: Numbers(possible=3.0, lower=2.99, constant=constant) for name in names}
+    found = diagnosed(study, {name: finals(eval_loss=3.0, train_loss=3.0) for name in names}, numbers)
+    assert bool(found) is not constant
+    assert all(diagnosis.checks[Failure.BIAS].answer is not Answer.NO for diagnosis in found.values())
 
 
 def test_diverged_runs_have_no_pattern():

@@ -66,7 +66,7 @@ def registered(study: "Study", profile: "Profile") -> "Study":
     seeds = tuple(FIRST_SEED + seed for seed in study.seeds)
     hypothesis = study.hypothesis
     if hypothesis is not None:
-        less = () if profile == "full" else (f"profile {profile}: fewer steps, seeds or cells than registered (profile full)",)
+        less = () if profile == "full" else (f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered (profile full)",)
         hypothesis = dataclasses.replace(hypothesis, seeds=seeds, deviations=(*hypothesis.deviations, *less))
     return dataclasses.replace(study, seeds=seeds, hypothesis=hypothesis)
 

@@ -65,7 +65,7 @@ def _study(arms: tuple[Arm, ...], seeds: tuple[int, ...], size: TextSize, depth:
         expected="supported: a prototype with 2 seeds gave gains of 0.24 and 0.12 nats",
         deviations=(
             f"bytes of {'the given corpus' if corpus else 'the standard library'} instead of OpenWebText (studies/openwebtext.toml has that setting)",
-            f"{size.steps} steps, windows of {size.length} bytes, width {size.width}",
+            f"{size.steps} steps, windows of {size.length} bytes, width {size.width}, one learning rate ({size.lr})",
         ),
     )
     return Study(

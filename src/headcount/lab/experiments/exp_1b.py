@@ -70,7 +70,7 @@ def as_meant(profile: Profile) -> Study:
     arms = tuple(_near_arm(bias, layers, profile) for bias in biases for layers in (1, 2))
     hypothesis = Hypothesis(
         id="1b",
-        claim="For a fixed sparse memory one layer is enough.",
+        claim="For a fixed sparse memory one layer is enough: more layers add nothing.",
         ref=Ref("wang-e-2024", "Section 6, experiment 1b"),
         parts=(
             Part("one layer learns it", BelowThreshold(tuple(f"{bias}-1-layer" for bias in biases), THRESHOLD)),
@@ -106,7 +106,7 @@ def _near_arm(bias: str, layers: int, profile: Profile) -> Arm:
     hidden = NEAR_HIDDEN if layers == 1 else DEEP_HIDDEN
     name = f"{bias}-1-layer" if layers == 1 else f"{bias}-{layers}-layers"
     run = near_run(bias, profile, layers=layers, hidden=hidden)
-    return Arm(name, run, lambda: code_numbers(NEAR, bias, NEAR_MODEL["heads"], hidden, NEAR_LENGTH), bias, layers)
+    return Arm(name, run, lambda: code_numbers(NEAR, bias, NEAR_MODEL["heads"], hidden, NEAR_LENGTH, layers), bias, layers)
 
 
 def with_table(profile: Profile) -> Study:

@@ -40,9 +40,9 @@ def linear_model(bias: Mapping[str, Any] | str, heads: int) -> dict[str, Any]:
     return {"attention": "dp-free", "ffn": "none", "readout": "linear", "bias": bias, "heads": heads, "width": WIDTH, "head_dim": 1}
 
 
-def bare_model(bias: str, heads: int, positive: str) -> dict[str, Any]:
-    """Heads with nothing around them, rates from U(0, 1)."""
-    return {"kind": "heads", "heads": heads, "bias": {"kind": bias, **SPREADS["uniform"], "positive": positive}}
+def bare_model(bias: Mapping[str, Any], heads: int, head_dim: int) -> dict[str, Any]:
+    """Heads with nothing around them: x_t itself comes through no residual."""
+    return {"kind": "heads", "heads": heads, "head_dim": head_dim, "bias": bias}
 
 
 def as_written(profile: Profile) -> Study:

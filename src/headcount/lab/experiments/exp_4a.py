@@ -62,7 +62,7 @@ def as_written(profile: Profile) -> Study:
         x_label="reading",
         y_label="MSE",
         notes=(
-            "bare: heads alone, without embedding, residual and readout",
+            "bare: heads of size 1 alone, without embedding, residual and readout",
             "abs, softplus: how a stored number becomes a rate p >= 0; the paper does not say",
         ),
     )
@@ -104,7 +104,7 @@ def as_meant(profile: Profile) -> Study:
         seeds=seeds,
         expected="supported, trainability only: 8 lin heads could reach 4e-8",
         deviations=(
-            "s^-1/2 is not summable and the term 0^-1/2 is undefined: lags 1..999, a finite window",
+            "outside the theorem's assumptions: s^-1/2 is not summable, and 0^-1/2 is undefined; so lags 1..999, a finite window",
             "exact population loss instead of sampled batches",
         ),
     )
@@ -135,7 +135,7 @@ def _arm(bias: str, heads: int, steps: int, train: Mapping[str, Any] | None = No
 def _bare_arm(heads: int, positive: str, steps: int) -> Arm:
     run = {
         "memory": "exp-4a",
-        "model": bare_model("lin", heads, positive),
+        "model": bare_model({"kind": "lin", **SPREADS["uniform"], "positive": positive}, heads, head_dim=1),
         "train": {"steps": steps, "length": LAGS + 1, **SAMPLED, "log": 10},
     }
     return Arm(f"lin-{heads} bare {positive}, {steps} steps", run, lambda: _bare_numbers(heads), "lin, bare", paper=REPORTED["lin-64"])

@@ -3,8 +3,9 @@
 Each token points 1 + x_t tokens back (6 symbols, so 6 lags), and the answer is the token after K hops: an adaptive memory with
 nesting K - 1. One layer computes no address before it reads, so H heads fetch about H of the 6 lags and the network picks; with
 fewer heads than lags the dot product must address, which takes a layer more. Each further hop needs the token that the one
-before found: layers, not heads (Theorem 4.4: K + 1 suffice, by pointer doubling about log2 K). Accuracy by hops of equal
-architectures is what the signature "too little depth" reads.
+before found: layers (Theorem 4.4: K + 1 suffice; K where the embedding holds the first pointer, as here; ceil(log2 K) + 1 by
+pointer doubling) or a head for every lag in reach. Accuracy by hops of equal architectures is what the signature "too little
+depth" reads.
 """
 
 from collections.abc import Mapping

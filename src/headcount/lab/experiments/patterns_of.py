@@ -1,13 +1,14 @@
 """From a study's records to the observables of `lab/patterns.py`, so that failure signatures can be named on real runs.
 
-    floors   arms with computed floors: the mean learned loss beside its own floor, the floor of an arm of the same study with at
-             least twice the heads and the same bias, and the smallest of the arms with another bias and the same heads
+    floors   arms with computed floors, tested at the trained length: the mean learned loss beside its own floor, the floor of an
+             arm of the same study with at least twice the heads and the same bias, and the smallest of the arms with another bias
+             and the same heads. (Tested at another length, a loss above the floor there may be extrapolation, not training.)
     hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on
     lengths  arms tested on longer sequences than trained with the exact population loss: the last stretch's training loss is the loss
              at the trained length, the test loss that at the longer one
 
 What a study does not hold is left out, and the signatures that need it answer 'undecided'. `finals` are the `final` columns of the
-records of every arm, one a seed, of one cell.
+records of every arm, one a seed, of one cell: the study's first, which the diagnosis names where there are others.
 """
 
 import json
@@ -31,7 +32,8 @@ Finals = Mapping[str, Sequence[Mapping[str, float]]]  # arm → one record's `fi
 
 def diagnosed(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, Diagnosis]:
     """What each arm lacked, for every arm of which something was observed."""
-    return {arm: diagnose(pattern) for arm, pattern in patterns_of(study, finals, numbers).items()}
+    cell = next(iter(study.cells)) if len(study.cells) > 1 else ""
+    return {arm: diagnose(pattern, cell) for arm, pattern in patterns_of(study, finals, numbers).items()}
 
 
 def patterns_of(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, RunPattern]:
@@ -57,10 +59,11 @@ def _mean(finals: Sequence[Mapping[str, float]], column: str) -> float:
 def _floors(
     arm: Arm, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, numbers: Mapping[str, Numbers]
 ) -> FloorPattern | None:
-    """Beside the floors of the study's own arms; None where one of the three is unknown, or the target has no exact variance."""
+    """Beside the floors of the study's own arms; None where one of the three is unknown, or the target has no exact variance, or
+    the loss is not that of the trained length."""
     known = {name: found.floor for name, found in numbers.items() if found.floor is not None}
     spec, trivial = specs[arm.name], _trivial(specs[arm.name])
-    if arm.name not in known or trivial is None:
+    if arm.name not in known or trivial is None or _tested(spec) != spec.train.length:
         return None
     same = [other.name for other in arms if _task(specs[other.name]) == _task(spec) and other.name in known]
     more = [known[n] for n in same if _bias(specs[n]) == _bias(spec) and _heads(specs[n]) >= 2 * _heads(spec)]
@@ -90,7 +93,12 @@ def _trivial(spec: RunSpec) -> float | None:
     target = targets.build(spec.memory)
     if spec.train.loss != "population" or not isinstance(unnamed(target), AbstractMemory):
         return None
-    return target_variance(target, target.read, spec.train.evaluation.length or spec.train.length)
+    return target_variance(target, target.read, _tested(spec))
+
+
+def _tested(spec: RunSpec) -> int:
+    """The length of the sequences that the loss is measured on."""
+    return spec.train.evaluation.length or spec.train.length
 
 
 def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> dict[str, HopPattern]:

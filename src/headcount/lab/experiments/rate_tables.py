@@ -47,7 +47,7 @@ def fixed_lag(lag: int, bias: str, heads: Sequence[int]) -> RateTable:
     """1{s = lag} under a budget: the rate stops where the budget binds, which the certified bound shows."""
     fits = [fit_kernel(Lag(lag), bias=bias, heads=h, budget=BUDGET) for h in heads]
     note = f"sum|a| <= {BUDGET:g}; the promised bound is for unlimited coefficients"
-    return _kernel_table(f"fixed lag {lag}", Family.FIXED, bias, Lag(lag), heads, fits, (note,))
+    return _kernel_table(f"fixed lag {lag}", Family.FIXED, bias, Lag(lag), heads, fits, (note,), BUDGET)
 
 
 def essential(name: str, bias: str, heads: Sequence[int]) -> RateTable:
@@ -58,7 +58,14 @@ def essential(name: str, bias: str, heads: Sequence[int]) -> RateTable:
 
 
 def _kernel_table(
-    name: str, memory: Family, bias: str, kernel, heads: Sequence[int], fits: list[KernelFit], notes: tuple[str, ...]
+    name: str,
+    memory: Family,
+    bias: str,
+    kernel,
+    heads: Sequence[int],
+    fits: list[KernelFit],
+    notes: tuple[str, ...],
+    budget: float | None = None,
 ) -> RateTable:
     problem = Problem(kernel, family(bias))  # without budget: the theorem's own setting
     size = kernel.tail(0) if kernel.summable else float(np.abs(kernel.values(WINDOW)).sum())
@@ -82,6 +89,7 @@ def _kernel_table(
         declared,
         said[-1].source,
         notes + said[-1].reasons,
+        budget,
     )
 
 
@@ -108,6 +116,7 @@ def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
             f"sum|a| <= {BUDGET:g}; the promised bound, that of the fixed lag {T}, is for unlimited coefficients",
             "no lower bound is computed for all lags at once",
         ),
+        BUDGET,
     )
 
 

@@ -8,7 +8,8 @@ Promised: the theorem's bound with explicit constants. Lower: certified for the 
 
 by least squares over the points between `NOISE` and the trivial error, with a Student interval over the residuals: the law that leaves
 the smaller residuals. The declared slope is the theorem's power: -n at the n that the bound uses, -1/2 for neurons. It bounds
-from above, so measured errors that fall faster agree with it; every exponential law with a negative slope does.
+from above, so measured errors that fall faster do not contradict it; no exponential law with a negative slope does. It is a rate for
+unlimited coefficients: errors under a budget stop falling where the budget binds, so that there is nothing to compare.
 """
 
 import dataclasses
@@ -48,8 +49,12 @@ class Slope:
     low: float
     high: float
     intercept: float
-    points: int
+    x: tuple[float, ...]  # of the fitted points: the line says nothing beyond them
     residual: float
+
+    @property
+    def points(self) -> int:
+        return len(self.x)
 
     def at(self, x: float) -> float:
         """The error on the fitted line."""
@@ -73,6 +78,7 @@ class RateTable:
     declared: float | None  # power of x
     source: Ref
     notes: tuple[str, ...] = ()
+    budget: float | None = None  # on sum|a|, under which the errors were measured
 
     def __post_init__(self):
         sizes = {len(self.x), len(self.measured), len(self.promised), len(self.lower)}
@@ -82,8 +88,8 @@ class RateTable:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the measured errors fall at least as fast as declared, as far as the interval tells; None: nothing to compare."""
-        if self.slope is None or self.declared is None:
+        """False: the errors fall more slowly than declared, beyond the interval. True: not contradicted. None: nothing to compare."""
+        if self.slope is None or self.declared is None or self.budget is not None:
             return None
         return self.slope.low <= self.declared if self.slope.law is Law.POWER else self.slope.high < 0
 
@@ -109,7 +115,9 @@ def _line(law: Law, x: np.ndarray, y: np.ndarray) -> Slope:
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(u) - 2)) * fit.stderr
     unit = math.log(10) if law is Law.POWER else 1.0
     residual = float(np.sqrt(np.mean((v - fit.intercept - fit.slope * u) ** 2))) * unit
-    return Slope(law, float(fit.slope), float(fit.slope - reach), float(fit.slope + reach), float(fit.intercept), len(u), residual)
+    return Slope(
+        law, float(fit.slope), float(fit.slope - reach), float(fit.slope + reach), float(fit.intercept), tuple(x.tolist()), residual
+    )
 
 
 def studies(profile: Profile) -> tuple[()]:

@@ -10,6 +10,7 @@ Worked example: `lab/experiments/exp_4a.py`.
 import copy
 import dataclasses
 import enum
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,15 +45,24 @@ class Numbers:
     promised_text: str = ""
     possible: float | None = None  # best weights constructed or fitted
     lower: float | None = None  # no weights of this class can be better
+    lower_for: str = ""  # the class, where it is smaller than that of the arm
     certificate: str = ""
     float32: float | None = None
     bfloat16: float | None = None
     note: str = ""
+    constant: bool = False  # possible is the constant answer: it says nothing about the architecture
 
     @property
     def floor(self) -> float | None:
-        """What the arm could reach: the best weights known."""
-        return self.possible
+        """What the arm could reach in training: the best weights known, as float32 holds them where that was computed.
+
+        Training is in float32, so that a loss of 1e-31 (float64) is out of its reach: a loss of 1e-13 beside it is no failure to learn.
+        None where only the constant answer is known: any architecture reaches that, and better weights may exist.
+        """
+        if self.constant or self.possible is None:
+            return None
+        rounded = self.float32 if self.float32 is not None and math.isfinite(self.float32) else 0.0
+        return max(self.possible, rounded)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""Rates and errata as records: nothing is claimed beyond what was fitted or proved."""
+
+import dataclasses
+
+from headcount.core.refs import Ref
+from headcount.lab.experiments.rates import RateTable, fitted_slope
+from headcount.memory.target import Family
+from headcount.report import checks
+
+X = (1.0, 2.0, 3.0, 4.0, 5.0)
+Y = (1.0, 1.0, 0.1, 0.01, 0.001)
+TABLE = RateTable(
+    "t", Family.FIXED, "lin", "heads", "l1 error", X, Y, (None,) * 5, (0.9, 0.9, 0.05, None, None), fitted_slope(X, Y, trivial=0.999),
+    -1.0, Ref("headcount", "x"),
+)  # fmt: skip
+
+
+def test_the_fitted_line_ends_with_the_fitted_points():
+    (figure,) = checks.rate_figures([TABLE])
+    kinds = {curve.kind: curve for curve in figure.curves}
+    assert kinds["fit"].x == (3.0, 4.0, 5.0)
+    assert kinds["lower"].y == TABLE.lower
+    assert "floor" not in kinds
+
+
+def test_a_bound_from_above_is_at_most_not_contradicted():
+    assert checks.compared(TABLE) == "not contradicted"
+    slow = dataclasses.replace(TABLE, slope=fitted_slope(X, [x**-0.5 for x in X]), measured=tuple(x**-0.5 for x in X), lower=(None,) * 5)
+    assert checks.compared(slow) == "contradicted"
+    assert checks.compared(dataclasses.replace(slow, budget=1e3)).startswith("nothing to compare: sum|a| <= 1000")
+    assert checks.compared(dataclasses.replace(TABLE, declared=None)) == "nothing to compare"
+    assert checks.rate_table([TABLE]).rows[0][4] == "not contradicted"
+
+
+def test_the_errata_page_has_the_findings_first(monkeypatch):
+    monkeypatch.setattr(checks.lab_errata, "ERRATA", checks.lab_errata.ERRATA[:3])
+    monkeypatch.setattr(checks.lab_errata, "FINDINGS", checks.lab_errata.FINDINGS[6:])
+    assert [e.id for e in checks.errata_page()] == ["F7", "F8", "1", "2", "3"]
