@@ -113,7 +113,8 @@ def _counted(problem: Problem, heads: int) -> KernelHeads:
 
 
 def refuse_budget(problem: Problem, tol: float, precision: Precision) -> None:
-    """Refuse where no number of heads within the budget reaches the tolerance (dual certificate)."""
+    """Refuse where no number of heads within the budget reaches the tolerance (dual certificate), x_t free through the residual."""
+    problem = dataclasses.replace(problem, residual=True)
     floor = lower_bound(problem)
     if floor.certified and floor.value > tol:
         got = (
@@ -138,10 +139,15 @@ def as_doubles(kernel: AbstractKernel, problem: Problem, head_sum: HeadSum, meth
 
 
 def refuse_weight(kernel: AbstractKernel, bias: str, tol: float, budget: float, precision: Precision) -> None:
-    """Refuse a lag whose weight no number of heads can bring under the budget (Theorem B); the certificate goes with it."""
-    if not isinstance(kernel, Lag) or tol >= 1 or kernel.T < 1:
+    """Refuse a lag whose weight no number of heads can bring under the budget (Theorem B); the certificate goes with it.
+
+    The residual gives lag 0 for free. From lag 1 on, heads that see lag 0 are smaller heads one lag nearer: e^{-ps} = e^{-p} e^{-p(s-1)},
+    so that lag T needs at least the weight of lag T-1 (log heads have no lag 0, and Theorem B counts from lag 1 for them).
+    """
+    seen = 0 if bias == "log" else 1
+    if not isinstance(kernel, Lag) or tol >= 1 or kernel.T <= seen:
         return
-    needed = weight_needed(kernel.T, family(bias), tol)
+    needed = weight_needed(kernel.T - seen, family(bias), tol)
     if needed.weight > budget:
         got = f"lag {kernel.T} within {tol:g} by {bias} heads needs sum|a| >= {_power(needed.log10)}, however many heads"
         fix = "use --bias peak, table or rope (one head a lag), or --theorem composed (a layer a short lag)"
