@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from headcount.lab.experiments import exp_2b, exp_4a, heads
+from headcount.lab.experiments import STUDIES, exp_2b, exp_4a, heads, studies_of
 from headcount.lab.experiments.bias import studies as bias_studies
 from headcount.lab.experiments.patterns_of import diagnosed, patterns_of, reach_of
 from headcount.lab.experiments.study import Numbers, Profile, Variant
@@ -104,3 +104,11 @@ def test_diverged_runs_have_no_pattern():
     study = meant(exp_4a)
     numbers = {arm.name: Numbers(possible=0.1) for arm in study.arms}
     assert patterns_of(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers) == {}
+
+
+@pytest.mark.parametrize("id", STUDIES)
+def test_every_study_can_be_diagnosed(id):
+    for study in studies_of([id], Profile.FULL):
+        told = {arm.name: finals(accuracy=0.5) for arm in study.arms}
+        known = {arm.name: Numbers(possible=0.01) for arm in study.arms}
+        assert all(diagnosis.sentence for diagnosis in diagnosed(study, told, known).values())

@@ -14,9 +14,11 @@ records of every arm, one a seed, of one cell: the study's first, which the diag
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from headcount.core.registry import PartSpec
 from headcount.lab.experiments.study import Arm, Numbers, Study
 from headcount.lab.patterns import FloorPattern, HopPattern, LengthPattern, RunPattern
 from headcount.lab.signatures import LEARNED, Diagnosis, diagnose
@@ -80,12 +82,17 @@ def _task(spec: RunSpec) -> str:
     return json.dumps([spec.to_plain()["memory"], layers, spec.train.length, spec.train.evaluation.length], sort_keys=True)
 
 
+def _part(spec: RunSpec, name: str) -> Any:
+    """Of a Transformer or of bare heads; None where a model has no such part."""
+    return spec.model.options.get(name) if isinstance(spec.model, PartSpec) else getattr(spec.model, name)
+
+
 def _bias(spec: RunSpec) -> str:
-    return str(spec.model.bias.kind)  # type: ignore[union-attr]
+    return str(getattr(_part(spec, "bias"), "kind", "none"))
 
 
 def _heads(spec: RunSpec) -> int:
-    return int(spec.model.heads)  # type: ignore[union-attr]
+    return int(_part(spec, "heads") or 0)
 
 
 def _trivial(spec: RunSpec) -> float | None:
