@@ -2,7 +2,10 @@
 
 import dataclasses
 
+import pytest
+
 from headcount.core.refs import Ref
+from headcount.lab.experiments.errata import ERRATA, FINDINGS
 from headcount.lab.experiments.rates import RateTable, fitted_slope
 from headcount.memory.target import Family
 from headcount.report import checks
@@ -32,7 +35,10 @@ def test_a_bound_from_above_is_at_most_not_contradicted():
     assert checks.rate_table([TABLE]).rows[0][4] == "not contradicted"
 
 
-def test_the_errata_page_has_the_findings_first(monkeypatch):
-    monkeypatch.setattr(checks.lab_errata, "ERRATA", checks.lab_errata.ERRATA[:3])
-    monkeypatch.setattr(checks.lab_errata, "FINDINGS", checks.lab_errata.FINDINGS[6:])
-    assert [e.id for e in checks.errata_page()] == ["F7", "F8", "1", "2", "3"]
+def test_the_errata_page_has_the_findings_first_and_all_their_evidence():
+    points = [*FINDINGS, *ERRATA]
+    page = checks.errata_page([f"seen at {e.id}" for e in points])
+    assert [e.id for e in page][:9] == [*(f"F{i}" for i in range(1, 9)), "1"]
+    assert all(row.evidence == f"seen at {row.id}" for row in page)
+    with pytest.raises(ValueError):
+        checks.errata_page(["too few"])

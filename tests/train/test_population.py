@@ -13,7 +13,7 @@ from headcount.model.baselines import baselines
 from headcount.model.scores import DotProduct
 from headcount.model.shape import LayerShape
 from headcount.model.spec import ModelSpec
-from headcount.train.population import check_population, kernel, population_loss, target_variance, variance_of
+from headcount.train.population import check_population, gap, kernel, lag_errors, lags_read, population_loss, target_variance, variance_of
 from headcount.train.run import train
 from headcount.train.spec import RunSpec, shape_key
 
@@ -50,12 +50,40 @@ def test_the_targets_kernel_is_its_definition(x64):
 def test_the_loss_is_the_mean_over_many_samples(memory, x64):
     target = targets.build(memory)
     model = built(dim=target.dim)
-    exact = population_loss(model, target.evaluate, Last(), LENGTH, target.dim, variance_of(target))
+    exact = population_loss(gap(model, target.evaluate, Last(), LENGTH, target.dim), variance_of(target))
     batch = target.sample(jax.random.key(0), 20000, LENGTH)
     each = np.asarray((model(batch.x, Last()) - batch.y)[:, 0, 0] ** 2)
     assert float(exact) == pytest.approx(each.mean(), abs=5 * each.std() / np.sqrt(len(each)))
     variance = np.asarray(batch.y)[:, 0, 0].var()
     assert target_variance(target, Last(), LENGTH) == pytest.approx(variance, rel=0.1)
+
+
+def test_errors_by_lag_are_those_of_impulses(x64):
+    """An impulse s steps back is answered by kappa(s), and by the weight of the lag where the target reads it."""
+    target, model = targets.build("fixed:lags=2+5+9,readout=linear(weights=2.0+0.0+-1.0)"), built()
+    lags = lags_read(target)
+    assert lags == (2, 9)  # a lag of weight 0 is not read
+    found = lag_errors(gap(model, target.evaluate, Last(), LENGTH, 1), Last(), lags)
+    silent = np.zeros((1, LENGTH, 1))
+    for lag, weight, error in zip(lags, (2.0, -1.0), found, strict=True):
+        impulse = silent.copy()
+        impulse[0, LENGTH - 1 - lag] = 1.0
+        kappa = float((model(jnp.asarray(impulse), Last()) - model(jnp.asarray(silent), Last())).item())
+        assert float(error) == pytest.approx((kappa - weight) ** 2 / weight**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("memory", ["exp-4a", "fixed:lags=1+2,readout=product", "pointer-chain"])
+def test_other_memories_have_no_errors_by_lag(memory):
+    assert lags_read(targets.build(memory)) == ()
+
+
+def test_a_run_tells_the_error_of_every_lag():
+    run = train("fixed:lags=1+3", LINEAR, {"steps": 4, "length": 8, "loss": "population", "log": 2})
+    errors = [run.record.final[f"lag_{lag}_error"] for lag in (1, 3)]
+    assert len(run.record.metrics["lag_1_error"]) == 2
+    rest, _ = kernel(run.model, Last(), 8, 1)
+    assert errors == pytest.approx([(float(rest[0, 7 - lag, 0]) - 1.0) ** 2 for lag in (1, 3)], rel=1e-4)
+    assert "lag_1_error" not in train("fixed:lags=1+3", LINEAR, {"steps": 2, "length": 8, "loss": "squared", "log": 1}).record.final
 
 
 def test_refused_with_all_the_reasons():

@@ -2,7 +2,6 @@
 
 import shlex
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,18 +14,15 @@ from headcount.cli.sweep import watcher
 from headcount.core.errors import CheckFailed, require, unknown
 
 if TYPE_CHECKING:
-    from headcount.lab.aside import Aside
-    from headcount.lab.experiments.rates import RateTable
-    from headcount.lab.experiments.study import Profile, Study
-    from headcount.lab.reproduce import Known
-    from headcount.report.records import Erratum, Report
+    from headcount.lab.experiments.study import Profile
+    from headcount.report.records import Report
 
 EXPECTED = {"smoke": "under 2 minutes", "laptop": "under 15 minutes", "full": "under 2 hours"}
 
 
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, or all (default)")
+        list[str] | None, typer.Argument(help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all (default)")
     ] = None,
     profile: Annotated[str, typer.Option(help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)")] = "smoke",
     out: Annotated[Path | None, typer.Option("-o", "--out", help="output folder (default: reproduction-PROFILE)")] = None,
@@ -69,6 +65,7 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
     from headcount.lab.experiments.patterns_of import diagnosed
     from headcount.lab.local import LocalEngine
     from headcount.lab.reproduce import Reproduction, finals_of, reproduce
+    from headcount.lab.untrained import Untrained
     from headcount.report import checks
     from headcount.report.reproduction import report_of
     from headcount.report.write import write
@@ -91,7 +88,7 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
             command=command,
             seconds=time.perf_counter() - started,
             store="runs.sqlite",
-            errata=work.errata(),
+            errata=checks.errata_page(work.errata()),
             tables=[checks.rate_table(tables)] if tables else [],
             figures=checks.rate_figures(tables),
             signatures=checks.signature_rows(found),
@@ -99,42 +96,6 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
         )
         say("figures")
         return report, write(report, folder, aside.map)
-
-
-class Untrained:
-    """What needs no training: floors by experiment, rate tables, errata. All begin when the floors are asked for."""
-
-    def __init__(self, aside: "Aside", names: list[str], profile: "Profile", corpus: str | None, say: Callable[[str], None]):
-        self.aside, self.names, self.profile, self.corpus, self.say = aside, names, profile, corpus, say
-
-    def numbers(self, studies: "Sequence[Study]") -> "Known":
-        from headcount.lab.experiments.rates import rate, rate_names
-        from headcount.report.checks import errata_page
-
-        tables = rate_names(self.profile) if "rates" in self.names else []
-        self._tables = [self.aside.submit(rate, self.profile, name) for name in tables]  # the longest first
-        self._errata = self.aside.submit(errata_page)
-        floors = {id: self.aside.submit(numbers_of, id, self.profile, self.corpus) for id in dict.fromkeys(s.id for s in studies)}
-        known: dict[str, Any] = {}
-        for id, floor in floors.items():
-            self.say(f"{id}: what every arm could reach")
-            known |= floor.result()
-        return known
-
-    def tables(self) -> "tuple[RateTable, ...]":
-        self.say("rates")
-        return tuple(table.result() for table in self._tables)
-
-    def errata(self) -> "list[Erratum]":
-        return self._errata.result()
-
-
-def numbers_of(id: str, profile: "Profile", corpus: str | None) -> "Known":
-    """Those of one experiment: its studies share fits. Called in another process."""
-    from headcount.lab.experiments import WITH_CORPUS, studies_of
-    from headcount.lab.reproduce import known_numbers
-
-    return known_numbers(studies_of([id], profile, corpus if id in WITH_CORPUS else None))
 
 
 def _announce(studies: Any, profile: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from headcount.lab.experiments import errata as lab_errata
+from headcount.lab.experiments.errata import ERRATA, FINDINGS
 from headcount.lab.experiments.rates import Law, RateTable
 from headcount.lab.signatures import Diagnosis
 from headcount.report.figure_data import Axis, Curve, FigureData
@@ -76,9 +76,10 @@ def rate_table(tables: Sequence[RateTable]) -> Table:
     return Table("rates", "Fitted slopes beside the declared ones", columns, rows)
 
 
-def errata_page() -> list[Erratum]:
-    """Every finding and every erratum with its evidence, computed now."""
-    return [Erratum(e.id, e.where, e.printed, e.found, e.shown(), e.does) for e in (*lab_errata.FINDINGS, *lab_errata.ERRATA)]
+def errata_page(evidence: Sequence[str]) -> list[Erratum]:
+    """Every finding and every erratum beside its evidence (`lab.experiments.errata.every_evidence`)."""
+    points = (*FINDINGS, *ERRATA)
+    return [Erratum(e.id, e.where, e.printed, e.found, shown, e.does) for e, shown in zip(points, evidence, strict=True)]
 
 
 def signature_rows(found: Iterable[tuple[str, dict[str, Diagnosis]]]) -> list[SignatureRow]:

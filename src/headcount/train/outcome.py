@@ -41,7 +41,13 @@ def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, lis
         named["relative_loss"] = rows.eval_loss.astype(np.float64) / scale
     if plan.validation:
         named["validation_loss"] = rows.validation_loss
+    named |= {lag_column(lag): rows.lag_errors[:, i] for i, lag in enumerate(plan.lags)}
     return {name: column[:reached].tolist() for name, column in named.items()}
+
+
+def lag_column(lag: int) -> str:
+    """The name of a lag's error among the metrics: 0 where the lag is read exactly, 1 where it is not read."""
+    return f"lag_{lag}_error"
 
 
 def scale(plan: Plan, splits: Splits) -> float:

@@ -9,7 +9,7 @@ from headcount.core.errors import InputError, require
 from headcount.core.spec import content_hash
 from headcount.memory.read import AbstractRead
 from headcount.train.data import Arrays, Source, length_of
-from headcount.train.population import check_population
+from headcount.train.population import check_population, lags_read
 from headcount.train.spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
 from headcount.train.weights import structure
 
@@ -31,6 +31,7 @@ class Plan:
     optimiser: OptimiserSpec
     precision: str
     effort: Effort
+    lags: tuple[int, ...] = ()  # whose errors are told apart: those of a fixed memory, where the loss is exact
 
     @property
     def epoch(self) -> int:
@@ -45,10 +46,11 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
     test_batch, test_length = spec.evaluation.batch or spec.batch, spec.evaluation.length or length
     if not isinstance(source, Arrays):
         source.check_length(test_length)
+    loss = _loss(source, spec)
     return Plan(
         source,
         source.read,
-        _loss(source, spec),
+        loss,
         batch,
         length,
         samples,
@@ -59,6 +61,7 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
         _structure(spec.optimiser),
         spec.precision,
         spec.effort,
+        lags_read(source) if loss is Loss.POPULATION else (),
     )
 
 

@@ -7,13 +7,17 @@ independent centred tokens with E x x^T = v I,
 
 (theory 5: what experiments 4a and 4b are trained on). A kernel is the gradient of the answer in the input, at any point
 since the map is affine: one backward pass, O(N H), where the answers to N basis inputs would be O(N^2 H).
+
+The same two kernels say where the loss is: at a lag s that a fixed memory reads, ||kappa(s) - rho(s)||^2 / ||rho(s)||^2 is 0 where
+the lag is read exactly and 1 where it is not read at all.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from headcount.core.errors import InputError
 from headcount.memory.essential import EssentialMemory
@@ -37,11 +41,41 @@ def kernel(answers: Answers, read: AbstractRead, length: int, dim: int) -> tuple
     return jax.vmap(lambda unit: pull(unit)[0][0])(jnp.eye(len(constant), dtype=constant.dtype)), constant
 
 
-def population_loss(model: Answers, target: Answers, read: AbstractRead, length: int, dim: int, variance: float) -> jax.Array:
-    """E (answer - y)^2 over the inputs' law, averaged over outputs."""
+class Gap(NamedTuple):
+    """What is between a model and a target, both affine."""
+
+    kernel: jax.Array  # [o, N, d] kappa - rho
+    constant: jax.Array  # [o]
+    target: jax.Array  # [o, N, d] rho
+
+
+def gap(model: Answers, target: Answers, read: AbstractRead, length: int, dim: int) -> Gap:
+    """The two kernels and constants, one taken from the other."""
     kappa, c = kernel(model, read, length, dim)
     rho, c_target = kernel(target, read, length, dim)
-    return jnp.mean(variance * jnp.sum((kappa - rho) ** 2, axis=(1, 2)) + (c - c_target) ** 2)
+    return Gap(kappa - rho, c - c_target, rho)
+
+
+def population_loss(between: Gap, variance: float) -> jax.Array:
+    """E (answer - y)^2 over the inputs' law, averaged over outputs."""
+    return jnp.mean(variance * jnp.sum(between.kernel**2, axis=(1, 2)) + between.constant**2)
+
+
+def lag_errors(between: Gap, read: AbstractRead, lags: tuple[int, ...]) -> jax.Array:
+    """The share of each lag that is left unread, over outputs and coordinates.  [M]"""
+    length = between.target.shape[1]
+    rows = int(read.rows(length)[0]) - np.array(lags, int)
+    off, whole = (jnp.sum(each[:, rows] ** 2, axis=(0, 2)) for each in (between.kernel, between.target))
+    return off / whole
+
+
+def lags_read(target: object) -> tuple[int, ...]:
+    """The lags of a fixed memory that its linear readout gives a weight; none for other memories, which read every lag a little."""
+    member = _member(target)
+    if not (isinstance(member, FixedMemory) and isinstance(member.readout, Linear)):
+        return ()
+    weights = member.readout.full(len(member.lags) + 1)[1:]
+    return tuple(lag for lag, weight in zip(member.lags, weights, strict=True) if weight)
 
 
 def target_variance(target: AbstractTarget, read: AbstractRead, length: int) -> float:

@@ -18,7 +18,7 @@ from headcount.memory.target import Batch
 from headcount.train.losses import Sums, mean_loss, measured
 from headcount.train.optimiser import Numbers, optimiser, rate
 from headcount.train.plan import Plan
-from headcount.train.population import population_loss, variance_of
+from headcount.train.population import gap, lag_errors, population_loss, variance_of
 from headcount.train.spec import Loss
 from headcount.train.splits import Splits
 
@@ -56,6 +56,7 @@ class Row(NamedTuple):
     eval_loss: jax.Array
     accuracy: jax.Array
     validation_loss: jax.Array
+    lag_errors: jax.Array  # [M] of `plan.lags`
 
 
 def step(plan: Plan, answers: Answers, numbers: Numbers, keys: Keys, splits: Splits, state: State) -> State:
@@ -79,15 +80,15 @@ def step(plan: Plan, answers: Answers, numbers: Numbers, keys: Keys, splits: Spl
 def objective(plan: Plan, answers: Answers, params: Params, batch: Batch | None) -> jax.Array:
     """The loss that is minimised: of a batch, or of the whole law."""
     if batch is None:
-        return expected(plan, answers, params, plan.length)
+        return expected(plan, answers, params, plan.length)[0]
     return mean_loss(plan.loss, answers(params, batch.x), batch)
 
 
-def expected(plan: Plan, answers: Answers, params: Params, length: int) -> jax.Array:
-    """The population loss on sequences of some length."""
+def expected(plan: Plan, answers: Answers, params: Params, length: int) -> tuple[jax.Array, jax.Array]:
+    """The population loss on sequences of some length, and what is left of each lag that the target reads."""
     source = plan.source
-    variance = variance_of(source)
-    return population_loss(lambda x, _: answers(params, x), source.evaluate, plan.read, length, source.dim, variance)  # type: ignore[union-attr]
+    between = gap(lambda x, _: answers(params, x), source.evaluate, plan.read, length, source.dim)  # type: ignore[union-attr]
+    return population_loss(between, variance_of(source)), lag_errors(between, plan.read, plan.lags)
 
 
 def next_batch(plan: Plan, keys: Keys, splits: Splits, state: State) -> tuple[Batch | None, jax.Array]:
@@ -118,12 +119,13 @@ def evaluate(plan: Plan, answers: Answers, params: Params, batches: Batch) -> Su
 
 def log_point(plan: Plan, answers: Answers, numbers: Numbers, splits: Splits, state: State, since: jax.Array) -> tuple[State, Row]:
     """Evaluate, and keep the weights with the smallest validation loss."""
-    zero = jnp.zeros((), plan.precision)
+    zero, by_lag = jnp.zeros((), plan.precision), jnp.zeros(len(plan.lags), plan.precision)
     if splits.test is not None:
         test = evaluate(plan, answers, state.params, splits.test)
     else:  # nothing was drawn: the expectation is exact
-        test = Sums(expected(plan, answers, state.params, plan.test[2]), zero, zero)
-    row = Row(state.step, state.total / jnp.maximum(state.step - since, 1), test.loss, test.right, zero)
+        loss, by_lag = expected(plan, answers, state.params, plan.test[2])
+        test = Sums(loss, zero, zero)
+    row = Row(state.step, state.total / jnp.maximum(state.step - since, 1), test.loss, test.right, zero, by_lag)
     if splits.validation is None:
         return state, row
     loss = evaluate(plan, answers, state.params, splits.validation).loss
@@ -155,7 +157,7 @@ def whole_run(plan: Plan, answers: Answers, params: Params, numbers: Numbers, ke
             state._replace(total=jnp.zeros_like(state.total)),
         )
         zero = jnp.zeros((), plan.precision)
-        skipped = Row(state.step, zero, zero, zero, zero)
+        skipped = Row(state.step, zero, zero, zero, zero, jnp.zeros(len(plan.lags), plan.precision))
         reached = state.step == stop
         return jax.lax.cond(reached, lambda s: log_point(plan, answers, numbers, splits, s, since), lambda s: (s, skipped), state)
 

@@ -12,9 +12,11 @@ from headcount.lab.signatures import Answer, Failure
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Exponential, Power
 
+LAGS = {f"lag_{lag}_error": 0.5 for lag in range(1, 1000)}  # what a run on fixed lags tells of each
+
 
 def finals(**columns):
-    return [{"eval_loss": 0.5, "train_loss": 0.5, **columns}]
+    return [{"eval_loss": 0.5, "train_loss": 0.5, **LAGS, **columns}]
 
 
 def meant(experiment):
@@ -95,8 +97,10 @@ def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
     study = next(s for s in exp_2b.studies(Profile.FULL) if s.variant is Variant.AS_WRITTEN)
     names = [arm.name for arm in study.arms]
     numbers = {name: Numbers(possible=3.0, lower=2.99, constant=constant) for name in names}
-    found = diagnosed(study, {name: finals(eval_loss=3.0, train_loss=3.0) for name in names}, numbers)
-    assert bool(found) is not constant
+    told = {name: finals(eval_loss=3.0, train_loss=3.0, **dict.fromkeys(LAGS, 1.0)) for name in names}
+    found = diagnosed(study, told, numbers)
+    assert any(pattern.floors is not None for pattern in patterns_of(study, told, numbers).values()) is not constant
+    assert all(diagnosis.failure is Failure.UNDECIDED for diagnosis in found.values())
     assert all(diagnosis.checks[Failure.BIAS].answer is not Answer.NO for diagnosis in found.values())
 
 

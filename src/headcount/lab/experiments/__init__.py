@@ -1,4 +1,4 @@
-"""The paper's eight experiments and four further checks, one file each, by id.
+"""The paper's eight experiments and five further checks, one file each, by id.
 
     >>> [name for name in chosen(["4a", "1b"])]
     ['1b', '4a']
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headcount.lab.experiments.study import Profile, Study
 
 EXPERIMENTS = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")
-CHECKS = ("rates", "depth", "heads", "bias")
+CHECKS = ("rates", "depth", "heads", "bias", "failures")
 ALL = "all"
 WITH_CORPUS = ("1a", "3b")
 NOT_IN_SMOKE = ("2b-as-written", "4a-as-written", "4b-as-written")  # 1b, 2a and 3a show what a printed setting does

@@ -23,6 +23,7 @@ BIASES: Mapping[str, Mapping[str, Any]] = {
     "alibi": {},
     "t5": {},
     "table": {"window": TESTED},  # untrained entries beyond the trained length
+    "peak": {"reach": float(TRAINED)},
     "rope": {},
     "fire": {},
     "none": {},

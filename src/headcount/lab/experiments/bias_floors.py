@@ -1,6 +1,7 @@
 """What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1 <= s < N} (rho(s) - heads(s))^2.
 
 lin, log, log1p           the best l2 fit found and its certificate (`kernel_numbers`, lag 0 free)
+peak                      the best sum of peaks found, without a bound from below
 kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): at most their floor
 alibi, none               fixed curves: least squares, which is the floor exactly
 t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
@@ -18,7 +19,7 @@ from headcount.lab.experiments.study import Numbers
 from headcount.memory.kernels import AbstractKernel, kernels
 from headcount.model.biases.shaped import T5
 
-FITTED = {"lin": "lin", "log": "log", "log1p": "log1p", "kerple-power": "lin", "kerple-log": "log1p"}
+FITTED = {"lin": "lin", "log": "log", "log1p": "log1p", "peak": "peak", "kerple-power": "lin", "kerple-log": "log1p"}
 PROJECTION = "least squares in float64"
 
 

@@ -3,6 +3,8 @@
     floors   arms with computed floors, tested at the trained length: the mean learned loss beside its own floor, the floor of an
              arm of the same study with at least twice the heads and the same bias, and the smallest of the arms with another bias
              and the same heads. (Tested at another length, a loss above the floor there may be extrapolation, not training.)
+    lags     one layer on a fixed memory of several lags, exact population loss: the error at each lag, of the run of median loss
+             (which lags are lost differs from seed to seed, so that a mean over seeds would show all of them half read)
     hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on
     lengths  arms tested on longer sequences than trained with the exact population loss: the last stretch's training loss is the loss
              at the trained length, the test loss that at the longer one
@@ -20,13 +22,14 @@ import numpy as np
 
 from headcount.core.registry import PartSpec
 from headcount.lab.experiments.study import Arm, Numbers, Study
-from headcount.lab.patterns import FloorPattern, HopPattern, LengthPattern, RunPattern
+from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
 from headcount.lab.signatures import LEARNED, Diagnosis, diagnose
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.named import targets, unnamed
 from headcount.memory.named.pointer_chain import PointerChain
 from headcount.memory.target import AbstractMemory
-from headcount.train.population import target_variance
+from headcount.train.outcome import lag_column
+from headcount.train.population import lags_read, target_variance
 from headcount.train.spec import RunSpec
 
 Finals = Mapping[str, Sequence[Mapping[str, float]]]  # arm → one record's `final` a seed
@@ -46,9 +49,8 @@ def patterns_of(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) ->
     hops = _hops(arms, specs, kept)
     found = {}
     for arm in arms:
-        pattern = RunPattern(
-            floors=_floors(arm, arms, specs, kept, numbers), hops=hops.get(arm.name), lengths=_lengths(specs[arm.name], kept[arm.name])
-        )
+        spec, mine = specs[arm.name], kept[arm.name]
+        pattern = RunPattern(_floors(arm, arms, specs, kept, numbers), hops.get(arm.name), _lags(spec, mine), _lengths(spec, mine))
         if pattern != RunPattern():
             found[arm.name] = pattern
     return found
@@ -135,6 +137,18 @@ def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> 
 
 def _architecture(spec: RunSpec, target: PointerChain) -> str:
     return json.dumps([spec.to_plain()["model"], target.symbols], sort_keys=True, default=str)
+
+
+def _lags(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LagPattern | None:
+    """Of one layer: where several share the work, lags add up and a lag is not one head's."""
+    lags = lags_read(targets.build(spec.memory))
+    one = getattr(spec.model, "layers", 1) == 1
+    if spec.train.loss != "population" or not one or len(lags) < 2 or _tested(spec) != spec.train.length:
+        return None
+    if not all(lag_column(lag) in final for final in finals for lag in lags):  # a store that began before they were told apart
+        return None
+    middle = sorted(finals, key=lambda final: final["eval_loss"])[(len(finals) - 1) // 2]
+    return LagPattern(np.array(lags), np.array([middle[lag_column(lag)] for lag in lags]), _heads(spec))
 
 
 def _lengths(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LengthPattern | None:

@@ -24,7 +24,8 @@ class Linear(AbstractReadout):
 
     weights: tuple[float, ...] = ()
 
-    def _full(self, slots: int) -> np.ndarray:
+    def full(self, slots: int) -> np.ndarray:
+        """One weight a slot, x_t first.  [slots]"""
         if not self.weights:
             return np.array([0.0] + [1.0] * (slots - 1)) if slots > 1 else np.ones(1)
         return np.array([0.0, *self.weights]) if len(self.weights) == slots - 1 else np.array(self.weights)
@@ -35,21 +36,21 @@ class Linear(AbstractReadout):
         require(np.all(np.isfinite(self.weights)), f"weights {self.weights}", "finite numbers", "remove NaN and inf")
 
     def __call__(self, z):
-        weights = jnp.asarray(self._full(z.shape[-2]), z.dtype) / math.sqrt(z.shape[-1])
+        weights = jnp.asarray(self.full(z.shape[-2]), z.dtype) / math.sqrt(z.shape[-1])
         return jnp.einsum("...sd,s->...", z, weights, precision="highest")[..., None]
 
     def reference(self, z):
-        return np.array([sum(w * c for w, row in zip(self._full(len(z)), z, strict=True) for c in row) / math.sqrt(z.shape[1])])
+        return np.array([sum(w * c for w, row in zip(self.full(len(z)), z, strict=True) for c in row) / math.sqrt(z.shape[1])])
 
     def lipschitz(self, slots, d):
-        return float(np.linalg.norm(self._full(slots)))
+        return float(np.linalg.norm(self.full(slots)))
 
     def barron(self, slots, d):
         # w.z = relu(w.z) - relu(-w.z), each of weight ||w||_1.
-        return 2.0 * float(np.abs(self._full(slots)).sum()) * math.sqrt(d)
+        return 2.0 * float(np.abs(self.full(slots)).sum()) * math.sqrt(d)
 
     def network(self, slots, d):
-        w = on_slots(self._full(slots), slots, d)
+        w = on_slots(self.full(slots), slots, d)
         return ReluNetwork(np.array([1.0, -1.0]), np.stack([w, -w]), np.zeros(2))
 
     def holds(self, radius, alphabet):
