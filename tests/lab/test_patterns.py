@@ -27,6 +27,7 @@ LENGTHS = {"lengths": [64, 128], "loss": [0.1, 0.2], "reach": 10, "trivial": 1.0
         (HopPattern, HOPS, {"chance": 1.0}, "chance 1"),
         (HopPattern, HOPS, {"samples": 0}, "0 samples"),
         (HopPattern, HOPS, {"layers": 0}, "0 layers"),
+        (HopPattern, HOPS, {"deeper": [1.0, 0.9, 0.8]}, "3 accuracies of deeper models"),
         (LagPattern, LAGS, {"lags": [5, 1]}, "sort them"),
         (LagPattern, LAGS, {"error": [0.0]}, "one error a lag"),
         (LagPattern, LAGS, {"error": [0.0, -1.0]}, "numbers >= 0"),

@@ -16,6 +16,7 @@ from headcount.lab.reproduce import Reproduction, finals_of, loss_of, parameters
 from headcount.lab.rows import FAILED, FINISHED, Row
 from headcount.lab.statistics import Scale
 from headcount.lab.store import Store
+from headcount.lab.verdict import Outcome
 from headcount.report.reproduction import report_of
 from headcount.report.write import write
 
@@ -60,6 +61,19 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     names = ["id", "claim", "verdict", "qualifier", "paper", "measured", "ci", "floor", "seeds", "p_adjusted", "deviations"]
     assert all(name in json.loads(verdicts[0])["verdicts"][0] for name in names)
     assert (pages[0].parent / "figures" / "t-as-meant.svg").exists()
+
+
+def test_a_variant_beside_the_eight_is_judged_alone(tmp_path):
+    outside = dataclasses.replace(HYPOTHESIS, outside="nothing is promised")
+    further = dataclasses.replace(STUDY, variant=Variant.FURTHER)
+    written = dataclasses.replace(STUDY, variant=Variant.AS_WRITTEN, hypothesis=outside)
+    made = reproduce([STUDY, further, written], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+    among, alone, out = made.verdicts
+    assert among.p_adjusted == pytest.approx(8 * among.p)  # Holm over eight, seven of them not run
+    assert alone.p_adjusted == alone.p == among.p
+    assert (out.outcome, out.p) == (Outcome.OUTSIDE, None)
+    rows = report_of(made, profile="smoke", command="c", seconds=1.0, store="runs.sqlite").verdicts
+    assert [row.id for row in rows] == ["t", "t-further-check", "t-as-written"]
 
 
 def test_failed_runs_stop_the_judging(tmp_path):

@@ -11,8 +11,8 @@ from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthP
 from headcount.lab.signatures import SIGNATURES, Answer, Failure, diagnose, signature, sufficient_layers
 
 
-def hops(*accuracy, layers=1, samples=2000, chance=1 / 6):
-    return RunPattern(hops=HopPattern(np.array(accuracy), chance, samples, layers))
+def hops(*accuracy, layers=1, samples=2000, chance=1 / 6, deeper=None):
+    return RunPattern(hops=HopPattern(np.array(accuracy), chance, samples, layers, deeper))
 
 
 def lags(error, heads):
@@ -40,6 +40,9 @@ CASES = {
     "each hop a little wrong": (hops(*(1 / 6 + 5 / 6 * 0.95 ** np.arange(1, 7)), samples=20_000), Failure.UNDECIDED),
     "not even one hop": (hops(0.4, 0.3), Failure.UNDECIDED),
     "too few samples for a cliff": (hops(1.0, 0.7, samples=10), Failure.UNDECIDED),
+    "one layer, two hops, a deeper model follows": (hops(1.0, 0.44, deeper=[1.0, 0.98]), Failure.DEPTH),
+    "one layer, two hops, nobody follows": (hops(1.0, 0.39, deeper=[1.0, 0.41]), Failure.UNDECIDED),  # as trained for 500 steps
+    "two hops at chance, nobody follows": (hops(0.996, 0.167, deeper=[1.0, 1 / 6]), Failure.UNDECIDED),
     "longer chains followed": (hops(1.0, 0.5, 0.99), Failure.UNDECIDED),
     # partial errors by lag
     "two heads, five lags, no order": (lags([0.9, 0.01, 1.0, 0.95, 0.02], heads=2), Failure.HEADS),

@@ -97,6 +97,19 @@ def test_trainability_when_the_losing_arm_is_far_above_its_floor():
     assert "its computed floor is 1e-08" in found.sentence
 
 
+def test_the_qualifier_says_where_the_architecture_decides():
+    """Two parts, both supported: in one the losing arm is at its floor, in the other far above it."""
+    parts = (*HYPOTHESIS.parts, Part("1 head", Benefit("lin-1", "log")))
+    h = dataclasses.replace(HYPOTHESIS, parts=parts)
+    found = verdict({"lin": 0.2, "log": 0.01, "lin-1": 1.9}, h, floors={"lin": 1e-8, "lin-1": 1.87})
+    assert found.qualifiers == (Qualifier.TRAINABILITY,)
+    assert "16 heads: lin learned" in found.sentence
+    assert "1 head: lin-1 is within 10 times its floor wherever it fell short, so there the architecture decides." in found.sentence
+    alone = verdict({"lin": 0.2, "log": 0.01, "lin-1": 1.9}, h, floors={"lin": 0.1, "lin-1": 1.87})
+    assert alone.qualifiers == ()
+    assert "the architecture decides" not in alone.sentence  # nothing to set apart
+
+
 def test_no_trainability_if_one_cell_trained_to_the_floor():
     losses = {"lin": 0.2, "log": 1e-4, ("lin", CELLS[2]): 0.011}
     assert verdict(losses, floors={"lin": 0.01}).qualifiers == ()

@@ -164,7 +164,7 @@ def test_findings_have_units_of_their_own():
     made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), verdicts=(row,)))
     assert "<td>log10 ratio</td>" in made  # old data without a unit: that of the verdict
     assert "<td>accuracy</td>" in made
-    assert "lin (beyond the margin)" in made
+    assert "lin (for certain)" in made
     assert "1 heads" not in made
 
 

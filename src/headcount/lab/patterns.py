@@ -38,13 +38,16 @@ class FloorPattern:
 class HopPattern:
     """Accuracy [K] of an architecture of `layers` layers on chains of 1..K hops, each over `samples` held-out answers.
 
-    From one run that is tested by number of hops, or from one run for each number of hops with all else equal.
+    From one run that is tested by number of hops, or from one run for each number of hops with all else equal. In the latter case
+    each hop count was learned anew, perhaps not at all, and `deeper` [K] is the control: the best accuracy with layers that suffice
+    for that many hops, trained alike (`chance` where there is none).
     """
 
     accuracy: np.ndarray
     chance: float
     samples: int
     layers: int
+    deeper: np.ndarray | None = None
 
     def __post_init__(self):
         accuracy = _vector(self, "accuracy", 2)
@@ -52,11 +55,22 @@ class HopPattern:
         require(0 <= self.chance < 1, f"chance {self.chance:g}", "a number in [0, 1)", "1/symbols for uniform answers")
         require(self.samples >= 1, f"{self.samples} samples", "at least 1", "test on more sequences")
         require(self.layers >= 1, f"{self.layers} layers", "at least 1", "count the attention layers")
+        if self.deeper is not None:
+            deeper = _vector(self, "deeper", 2)
+            require(len(deeper) == len(accuracy), f"{len(deeper)} accuracies of deeper models", f"{len(accuracy)}", "one for each hop")
 
     @property
     def skill(self) -> np.ndarray:
         """[K] accuracy above chance, 0 for guessing and 1 for always right."""
-        return (self.accuracy - self.chance) / (1 - self.chance)
+        return self._skill(self.accuracy)
+
+    @property
+    def deeper_skill(self) -> np.ndarray | None:
+        """[K] that of the control."""
+        return None if self.deeper is None else self._skill(self.deeper)
+
+    def _skill(self, accuracy: np.ndarray) -> np.ndarray:
+        return (accuracy - self.chance) / (1 - self.chance)
 
     @property
     def error(self) -> np.ndarray:

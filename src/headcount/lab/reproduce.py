@@ -17,14 +17,14 @@ import numpy as np
 
 from headcount.core.errors import CheckFailed
 from headcount.lab.engine import AbstractEngine
-from headcount.lab.experiments.study import Arm, Numbers, PlannedRun, Study, planned
+from headcount.lab.experiments.study import Arm, Numbers, PlannedRun, Study, Variant, planned
 from headcount.lab.hypothesis import ArmResult, Hypothesis
 from headcount.lab.progress import Progress
 from headcount.lab.rows import FINISHED, Row
 from headcount.lab.statistics import FEWEST_SEEDS, t_interval
 from headcount.lab.store import Store
 from headcount.lab.sweep import Summary, sweep
-from headcount.lab.verdict import Verdict, decide_family
+from headcount.lab.verdict import Verdict, decide, decide_family
 from headcount.train.data import source_of
 from headcount.train.spec import RunSpec
 from headcount.train.weights import structure
@@ -149,7 +149,7 @@ def known_numbers(studies: Sequence[Study]) -> Known:
 
 
 def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known) -> dict[str, Verdict]:
-    """The family's verdicts by study; floors and parameters go with the records."""
+    """Verdicts by study; floors and parameters go with the records. The eight insights, as meant, are one family; others stand alone."""
     hypotheses = [dataclasses.replace(study.hypothesis, id=study.key) for study in studies if study.hypothesis is not None]
     told = {}
     for study in studies:
@@ -160,7 +160,10 @@ def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], kno
             for r in results[study.key]
             if r.arm in needed
         ]
-    decided = decide_family(hypotheses, told, max(INSIGHTS, sum(not h.outside for h in hypotheses)))
+    among = {study.key for study in studies if study.variant is Variant.AS_MEANT}
+    eight = [h for h in hypotheses if h.id in among]
+    decided = list(decide_family(eight, {h.id: told[h.id] for h in eight}, INSIGHTS))
+    decided += [decide(h, told[h.id]) for h in hypotheses if h.id not in among]
     return {v.hypothesis.id: dataclasses.replace(v, hypothesis=_registered(studies, v.hypothesis.id)) for v in decided}
 
 

@@ -8,9 +8,10 @@ chain in which each address is the token found by the last jump costs layers. Th
 where the embedding holds the first pointer, as in a pointer chain (`construct/chain.py`), and ceil(log2 K)+1 by doubling
 (`construct/doubling.py`). A network with fewer follows chains up to some length and has no such circuit for longer ones:
 accuracy is near 1 up to hop r and *drops* at r+1. Every other failure spoils each single hop a little, so that skill decays
-like q^j: no cliff. The cliff is the drop beyond that compounding. Where there are the layers by which doubling makes r+1 hops,
-depth is not what is missing, and the answer is no. (Sufficient, not necessary: one layer with a head for every lag in reach
-and a network wide enough would do too, so shallow networks may well show no cliff.)
+like q^j: no cliff. The cliff is the drop beyond that compounding. Where each number of hops has a run of its own, a drop may also
+be a longer chain that was not learned: it counts only if a model with layers enough, trained alike, does follow it. Where there
+are the layers by which doubling makes r+1 hops, depth is not what is missing, and the answer is no. (Sufficient, not necessary: one
+layer with a head for every lag in reach and a network wide enough would do too, so shallow networks may well show no cliff.)
 
 **Too few heads — lags lost regardless of distance, or a loss at its floor that falls with heads.** A sharp head reads one
 lag; H heads read about H, and training spends them on the lags that matter most. So some lags are read, others are not, and
@@ -26,8 +27,9 @@ heads: 'wrong' is a bias that heads cannot mend. Where the floors of all biases 
 them can draw the memory: that is no evidence for the one at hand, and the answer is undecided.
 
 **The wrong bias beyond the trained length — learned there, lost on longer sequences.** A target with all its lags inside the
-trained length asks for nothing new on longer ones; only the positional part sees arguments that it never saw, so a rise
-from learned to not learned is the bias. It is a name of its own, since within the trained length nothing is wrong.
+trained length asks for nothing new on longer ones; only the positional part sees arguments that it never saw: the bias, and with
+softmax the sum over lags that it divides by. So a rise from learned to not learned is the bias as it is normalised. It is a name
+of its own, since within the trained length nothing is wrong.
 
 **Not trained — not learned, and the loss is far above (10 x) the floor of the very same architecture.** Then depth, heads and
 bias suffice by computation: those three answer no, or undecided where their own pattern says yes.
@@ -65,7 +67,10 @@ class Failure(enum.Enum):
     DEPTH = ("too little depth", "Short chains are followed, longer ones fall off a cliff; known constructions take more layers.")
     HEADS = ("too few heads", "What these heads can do was done; more of them would do more.")
     BIAS = ("the wrong bias", "The positional bias cannot draw this memory, and more heads do not mend it.")
-    EXTRAPOLATION = ("the wrong bias beyond the trained length", "Learned at the trained length and lost on longer sequences.")
+    EXTRAPOLATION = (
+        "the wrong bias beyond the trained length",
+        "Learned at the trained length and lost on longer sequences: the bias, as it is normalised, does not carry over.",
+    )
     TRAINING = ("not trained", "The same architecture can do far better than this run learned.")
     NONE = ("none", "The task is learned on every observable given.")
     UNDECIDED = ("undecided", "The observables given do not single out one cause.")
@@ -172,6 +177,9 @@ def _cliff(p: HopPattern) -> Check:
         return Check(Answer.UNDECIDED, "not even one hop is followed")
     if p.layers >= sufficient_layers(followed + 1):
         return Check(Answer.NO, f"{sufficient_layers(followed + 1)} layers suffice for {followed + 1} hops, and there are {p.layers}")
+    if p.deeper_skill is not None and p.deeper_skill[followed] < FOLLOWED:
+        found = f"skill {p.deeper_skill[followed]:.2f} at hop {followed + 1}"
+        return Check(Answer.UNDECIDED, f"models with layers enough, trained alike, do not follow it either ({found}): it may be training")
     if (skill[followed + 1 :] >= FOLLOWED).any():
         return Check(Answer.NO, "a longer chain is followed where a shorter one is not")
     compounded = min(1.0, skill[followed - 1]) ** ((followed + 1) / followed)  # q^{r+1} with q = skill_r^{1/r}

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.errors import require, unknown
-from headcount.lab.evidence import Finding, findings
+from headcount.lab.evidence import FAR_ABOVE_FLOOR, Finding, findings
 from headcount.lab.hypothesis import ArmResult, Hypothesis
 from headcount.lab.statistics import Interval, Scale, holm
 
@@ -60,7 +60,10 @@ class Qualifier(enum.Enum):
         "trainability, not expressivity",
         "An arm that fell short can do far better than it learned: its computed floor is far below.",
     )
-    DEPENDS = ("depends on optimiser/init", "The runs support the claim for some learning rates and initialisations and not for others.")
+    DEPENDS = (
+        "depends on optimiser/init",
+        "The runs support the claim for some learning rates and initialisations, and refute it or leave it undecided for others.",
+    )
 
     def __init__(self, text: str, sentence: str):
         self.text, self.sentence = text, sentence
@@ -183,6 +186,7 @@ class _Reading:
     cells: _Groups
     parts: _Groups
     short: tuple[_Shortfall, ...]
+    at_floor: tuple[str, ...]  # where the architecture decides, in sentences
 
     @property
     def qualifiers(self) -> tuple[Qualifier, ...]:
@@ -229,6 +233,7 @@ def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:
         cells=_groups(complete, h.alpha, len(found)),
         parts=_groups(by_part, h.alpha, len(found)),
         short=tuple(short for each in by_part.values() for short in _shortfalls(h, each)),
+        at_floor=tuple(sentence for each in by_part.values() for sentence in _at_floors(h, each)),
     )
 
 
@@ -261,6 +266,14 @@ def _shortfalls(h: Hypothesis, found: Sequence[Finding]) -> Iterable[_Shortfall]
         yield _Shortfall(mine[0].part, arm, len(mine), min(finding.learned[arm] for finding in mine), min(anywhere), floor)
 
 
+def _at_floors(h: Hypothesis, found: Sequence[Finding]) -> Iterable[str]:
+    """The arms that fell short in one part and are near their floor in every cell where they did: training explains nothing there."""
+    for arm in dict.fromkeys(finding.losing for finding in found if finding.lost and finding.losing is not None):
+        mine = [finding for finding in found if finding.lost and finding.losing == arm]
+        if all(finding.floor is not None and not finding.far_above_floor(h.trivial) for finding in mine):
+            yield f"{mine[0].part}: {arm} is within {FAR_ABOVE_FLOOR:g} times its floor wherever it fell short, so there the architecture decides."
+
+
 def _sentences(r: _Reading) -> Iterable[str]:
     h, deciding = r.hypothesis, r.deciding
     yield r.outcome.sentence
@@ -281,3 +294,5 @@ def _sentences(r: _Reading) -> Iterable[str]:
         yield f"{Qualifier.DEPENDS.sentence} It is {r.cells.listed(' in ', ' and ')}."
     for short in r.short:
         yield short.sentence(len(h.cells))
+    if r.short:
+        yield from r.at_floor

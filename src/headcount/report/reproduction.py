@@ -159,7 +159,8 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
     kinds = {curve.kind for curve in curves}
     few = len(outcome.study.seeds) < FEWEST_SEEDS  # `summarised`: too few for an interval
     ends = "lowest to the highest seed" if few else "lowest to the highest 90% interval of a cell"
-    told = [f"Learned: mean over seeds and cells; the band reaches from the {ends}."]
+    mean = "geometric mean" if outcome.study.ratios else "mean"
+    told = [f"Learned: {mean} over seeds and cells; the band reaches from the {ends}."]
     if "floor" in kinds:
         told.append("Possible: the best weights known, rounded to float32 where that was computed.")
     if "lower" in kinds:

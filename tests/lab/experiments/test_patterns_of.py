@@ -24,12 +24,17 @@ def meant(experiment):
 
 
 def test_too_little_depth_from_chains_of_different_hops():
+    """Only where a deeper arm of the same study learned the longer chain: else it may be training."""
     (study,) = heads.studies(Profile.LAPTOP)
-    told = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
-    found = diagnosed(study, told, {})
-    assert set(found) == set(told)  # the arm with 2 heads follows one hop only: no pattern
-    assert all(diagnosis.failure is Failure.DEPTH for diagnosis in found.values())
-    pattern = patterns_of(study, told, {})["hops-1-layers-1-heads-6"].hops
+    short = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
+    for deeper, failure in ((0.97, Failure.DEPTH), (0.41, Failure.UNDECIDED)):
+        told = {**short, "hops-2-layers-2-heads-6": finals(accuracy=deeper)}
+        found = diagnosed(study, told, {})
+        assert set(found) == set(short)  # arms that follow one number of hops only have no pattern
+        assert all(diagnosis.failure is failure for diagnosis in found.values())
+        pattern = patterns_of(study, told, {})["hops-1-layers-1-heads-6"].hops
+        assert pattern.deeper.tolist() == [0.99, deeper]
+    assert all(diagnosis.failure is Failure.UNDECIDED for diagnosis in diagnosed(study, short, {}).values())  # no control at all
     assert pattern.accuracy.tolist() == [0.99, 0.3]
     assert pattern.chance == pytest.approx(1 / 6)
     assert pattern.samples == 256

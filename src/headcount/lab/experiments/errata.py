@@ -77,7 +77,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "trained losses as a comparison of what architectures can express",
         "what heads could reach lies far below the trained losses, or certified bounds lie far above the reported ones",
         "shows floors beside every trained loss; see 18, 19, 21",
-        evidence.heavy,
+        evidence.trained,
     ),
     Erratum(
         "F6",
@@ -211,7 +211,7 @@ ERRATA: tuple[Erratum, ...] = (
         "g takes the value 0",
         "excluded by g >= 1; the constant for legal g is 1 too",
         "tests both",
-        evidence.prop42,
+        evidence.legal,
     ),
     Erratum(
         "17", "Theorems 4.1, 4.4", "softmax", "cancels what does not depend on the key", "offers none, softmax and sinks", evidence.cancel

@@ -7,13 +7,20 @@ import math
 import numpy as np
 
 from headcount.construct.doubling import doubling_stages
+from headcount.construct.prop42 import answers, dp_free_floor
+from headcount.lab.experiments import exp_2b, exp_4a
 from headcount.lab.experiments.kernel_numbers import fitted
-from headcount.lab.experiments.sparse_numbers import affine_floor
+from headcount.lab.experiments.sparse_numbers import GENEROUS, affine_floor, walsh
+from headcount.memory.adaptive import AdaptiveMemory
+from headcount.memory.inputs import Ternary
 from headcount.memory.kernels import Exponential, Power
+from headcount.memory.lag_functions import Affine
 from headcount.theory.bounds import weight_needed
+from headcount.theory.bounds.dp_free import check_floor
 from headcount.theory.bump import bump_maximum
 from headcount.theory.families import family
-from headcount.theory.promised import ALWAYS_N, heads_promised, lag_lemma
+from headcount.theory.problem import Problem
+from headcount.theory.promised import ALWAYS_N, heads_promised, lag_lemma, refusals_of
 from headcount.theory.theorems import bound
 from headcount.theory.theorems.rate import log_norm, split
 
@@ -29,13 +36,44 @@ def promised() -> str:
     return "Theorem 3.1 with constants, 64 lin heads: error at most " + " (lag 10), ".join(said) + " (lag 952)"
 
 
-def heavy() -> str:
-    return f"8 lin heads leave {fitted(Power(0.5), 'lin', 8, 1000).error.l2 ** 2:.2g} of {sum(1 / s for s in range(1, 1000)):.3g}"
+def trained(heads: int = 8) -> str:
+    """What heads could reach beside a trained loss (4a), and what they cannot beside a reported one (2b)."""
+    could = fitted(exp_4a.KERNEL, "lin", heads, exp_4a.LAGS + 1).error.l2 ** 2
+    below = f"4a: {heads} lin heads could leave {could:.2g} of {exp_4a.ENERGY:.3g}, reported for 64: {exp_4a.REPORTED['lin-64']:g}"
+    case, reported = "affine readouts of lin or log heads", exp_2b.REPORTED[-1]
+    above = f"2b: {case}, weights up to {GENEROUS:g}, leave at least {_down(min(_far_floors().values()))} of {_far_variance():g}"
+    return f"{below}; {above}, certified; reported {reported.what}: {reported.value:g}"
 
 
-def light() -> str:
-    error = fitted(Exponential(5.0), "log1p", 1, 1000).error.l2 ** 2
-    return f"one log1p head leaves {error:.2g}; y = x_t alone leaves {math.exp(-10) / -math.expm1(-10):.2g}"
+def heavy(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
+    """s^-1/2 at lag 0 and its partial sums, beside a kernel that Theorem 5.1 is about."""
+    rows = []
+    for kernel in (exp_4a.KERNEL, Power(summable)):
+        sums = [float(kernel.values(S + 1).sum()) for S in sizes]
+        biases = [bias for bias in ("lin", "log") if not refusals_of(Problem(kernel, family(bias)))]
+        applies = f"Theorem 5.1 applies to {' and '.join(biases) or 'neither lin nor log'}"
+        rows.append((f"s^-{kernel.exponent:g}: {', '.join(f'{total:.4g}' for total in sums)}", sums[-1], applies))
+    (slow, last, neither), (fast, _, one) = rows
+    with np.errstate(divide="ignore"):
+        zero = float(exp_4a.KERNEL.formula(np.float64(0), np))
+    grows = f"{last / (2 * math.sqrt(sizes[-1])):.4f} times 2 sqrt S at the last"
+    return f"sums over {', '.join(f'{S:g}' for S in sizes)} lags of {slow} ({grows}; {neither}), of {fast} ({one}); at s = 0 the former is {zero:g}"
+
+
+def light(rate: float = 5.0, window: int = 1000) -> str:
+    """The mass beyond lag 0, what log heads lose there, and what is left with log(1 + s) and with the residual."""
+    kernel, log = Exponential(rate), family("log")
+    there = log.columns(np.geomspace(0.01, 100, 9), np.zeros(1))  # [1, rates]: the heads' weights at lag 0
+    lost = float(np.min((kernel.values(1)[:, None] - there) ** 2))
+    mass = f"e^(-{rate:g}s): of its mass {kernel.tail(1) / kernel.tail(0):.2g} lies beyond lag 0, {kernel.tail(10) / kernel.tail(0):.1g} beyond lag 9"
+    energy = Exponential(2 * rate)
+    bare = (
+        f"log heads weigh lag 0 by {float(np.abs(there).max()):g}: without a residual they leave at least {lost:g} of {energy.tail(0):.6g}"
+    )
+    shifted = fitted(kernel, "log1p", 1, window).error.l2 ** 2
+    around = fitted(kernel, "log", 1, window, residual=True).error.l2 ** 2
+    mended = f"one log1p head leaves {shifted:.2g}, the residual alone {energy.tail(1):.2g}, the residual and one log head {around:.2g}"
+    return f"{mass}; {bare}; {mended}"
 
 
 def steps() -> str:
@@ -54,10 +92,18 @@ def doubling() -> str:
 
 
 def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str:
-    """One layer that shares its heads, and a layer a memory with the same counts: the same root of squares."""
+    """One layer that shares its heads, its blocks orthogonal; a layer a memory with as many heads; a layer a memory with equal heads."""
     logs = [lag_lemma("lin", T).log_constant(n) for T in lags]
     counts = split(logs, n, heads)
-    return f"lags {lags}, {heads} heads: shared as {counts} in one layer, or a layer of each: the same errors C H_k^-n, the same total"
+    shallow = math.exp(log_norm([c - n * math.log(h) for c, h in zip(logs, counts, strict=True)]))
+    equal = (heads // len(lags),) * len(lags)
+    rows = [f"one layer of {sum(counts)}, shared as {counts}: {shallow:.6g}"]
+    for layers in (counts, equal):
+        deep = functools.reduce(
+            math.hypot, (math.exp(c) * h**-n for c, h in zip(logs, layers, strict=True))
+        )  # a layer adds its block's error
+        rows.append(f"layers of {layers}, at most {max(layers)} a layer, {sum(layers)} in total: {deep:.6g}")
+    return f"errors C H_k^-n of lin heads, lags {lags}, n = {n}: " + "; ".join(rows)
 
 
 def lag0() -> str:
@@ -70,9 +116,15 @@ def loglog() -> str:
 
 
 def needs(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
-    two, more = sum(x ** (1 / (n + 1)) for x in b) ** (n + 1), math.hypot(*b)
-    need = f"for heads as {two:g} (2 layers) to {more:.3g} (M + 1 layers)"
-    return f"Theorem 4.1 and Proposition 4.5 ask, for {len(b)} equal memories and n = {n}, {need}"
+    """H^n times the error of H heads a layer: shared by the memories, errors added (4.1), or all for one memory a layer (4.5)."""
+    shares = [x ** (1 / (n + 1)) for x in b]
+    two = sum(x * (share / sum(shares)) ** -n for x, share in zip(b, shares, strict=True))
+    more = math.hypot(*b)
+    ratio = (two / more) ** (1 / n)
+    case = f"{len(b)} equal memories, n = {n}: Theorem 4.1 leaves {two:.3g} H^-{n} (2 layers), Proposition 4.5 {more:.3g} H^-{n} (M + 1 layers)"
+    right = f"for the same error 2 layers need {ratio:.3g} times the heads a layer of M + 1"
+    printed = f"with the formulas as D.2 places them {1 / ratio:.3g} times, so that depth would cost heads"
+    return f"{case}; {right}, {printed}. To read: H_need in D.2 beside E_Attn of Theorem 4.1 and of Proposition 4.5"
 
 
 def orthogonal(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 60) -> str:
@@ -150,18 +202,48 @@ def sampled(inputs: int = 4, m: int = 256) -> str:
     return f"D' = {inputs}, R = 1, m = {m}, times ||f||_B: {4 * math.sqrt((inputs + 1) / m):.3g} against 1/sqrt m = {1 / math.sqrt(m):.3g}"
 
 
+@functools.cache
+def _far_floors() -> dict[tuple[str, str], float]:
+    """(bias, reading) → the certified floor of x_48 + x_56 + x_99."""
+    cases = [(bias, reading) for reading in ("positions", "lags") for bias in ("lin", "log")]
+    return {(bias, reading): affine_floor(f"exp-2b:reading={reading}", bias)[0] for bias, reading in cases}
+
+
+def _far_variance() -> float:
+    """What the constant answer leaves."""
+    return walsh("exp-2b:reading=lags").variance
+
+
+def _down(value: float) -> str:
+    """Two places, never above the value: a floor stays a floor.
+
+    >>> _down(2.699)
+    '2.69'
+    """
+    return f"{math.floor(100 * value) / 100:.2f}"
+
+
 def far() -> str:
-    floors = [
-        f"{bias}, {reading}: {affine_floor(f'exp-2b:reading={reading}', bias)[0]:.2f}"
-        for reading in ("positions", "lags")
-        for bias in ("lin", "log")
-    ]
-    return "certified floors of x_48 + x_56 + x_99, out of 3, weights up to 1e9: " + "; ".join(floors)
+    floors = "; ".join(f"{bias}, {reading}: {_down(floor)}" for (bias, reading), floor in _far_floors().items())
+    return f"certified floors of x_48 + x_56 + x_99, out of {_far_variance():g}, affine readouts, weights up to {GENEROUS:g}: {floors}"
 
 
 def prop42() -> str:
     found = bound("4.2", "prop42", "lin", 8, 256).lower
     return "" if found is None else f"{found['value']:g} for {found['for']}, printed {found['printed']:.3g}"
+
+
+def legal() -> str:
+    """Proposition 4.2 with g = 0, 1, 2 as printed and with g = 1, 2, 3: certificates that are checked in fractions."""
+    said = []
+    for lowest in (0, 1):
+        g = Affine(offset=lowest + 1, slope=1, T=lowest + 2, allow_zero=lowest == 0)
+        target = AdaptiveMemory((g,), inputs=Ternary())
+        floor = dp_free_floor(target)
+        assert check_floor(floor, answers(target))
+        lags = ", ".join(str(lag) for lag in g.possible(1))
+        said.append(f"g in {{{lags}}}{' (lag 0 is outside the class)' if g.lowest < 1 else ''}: {floor.value:g}")
+    return f"certified floors without dot product and FFN: {'; '.join(said)}; the answer 0 costs {Ternary().bound:g}"
 
 
 def cancel(rate: float = 0.7, wish: int = 3, length: int = 50) -> str:

@@ -16,6 +16,7 @@ from headcount.lab.experiments.sparse_runs import (
     NEAR_LENGTH,
     NEAR_MODEL,
     NEAR_STEPS,
+    NEAR_TESTS,
     PAPER_MODEL,
     SEEDS,
     far_memory,
@@ -50,6 +51,7 @@ def as_written(profile: Profile) -> Study:
         arms,
         tuple(range(FAR_SEEDS[profile])),
         x_label="reading",
+        metric="relative_loss",
         y_label="normalised MSE",
         y_log=False,
         notes=("x_48 at position 1000 is lag 952 (positions) or lag 48 (lags): both are shown",),
@@ -96,6 +98,7 @@ def as_meant(profile: Profile) -> Study:
         cells,
         hypothesis,
         x_label="layers",
+        metric="relative_loss",
         y_label="normalised MSE",
         x_log=False,
         notes=("the paper's figures are in an image table: none is quoted",),
@@ -114,7 +117,14 @@ def with_table(profile: Profile) -> Study:
     run = {
         "memory": TABLE,
         "model": {**NEAR_MODEL, "attention": "dp-free", "bias": {"kind": "table", "window": TABLE_LENGTH}, "hidden": NEAR_HIDDEN},
-        "train": {"steps": NEAR_STEPS[profile], "length": TABLE_LENGTH, "loss": "squared", "log": 10, "lr": 0.003},
+        "train": {
+            "steps": NEAR_STEPS[profile],
+            "length": TABLE_LENGTH,
+            "loss": "squared",
+            "log": 10,
+            "lr": 0.003,
+            "evaluation": NEAR_TESTS,
+        },
     }
     arm = Arm("table-1-layer", run, lambda: built_numbers(TABLE, "table", NEAR_MODEL["heads"], NEAR_HIDDEN, TABLE_LENGTH), "table", 1)
     return Study(
@@ -125,6 +135,7 @@ def with_table(profile: Profile) -> Study:
         (arm,),
         tuple(range(SEEDS[profile])),
         x_label="layers",
+        metric="relative_loss",
         y_label="normalised MSE",
         x_log=False,
     )

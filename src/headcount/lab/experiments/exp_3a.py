@@ -9,6 +9,7 @@ from headcount.lab.experiments.cells import rate_cells
 from headcount.lab.experiments.sparse_numbers import code_numbers, unreachable_numbers
 from headcount.lab.experiments.sparse_runs import (
     FAR_SEEDS,
+    FAR_TESTS,
     NEAR,
     NEAR_HIDDEN,
     NEAR_LENGTH,
@@ -24,7 +25,10 @@ from headcount.lab.hypothesis import Hypothesis, NoBenefit, Part
 from headcount.lab.statistics import Scale
 
 WIDE_HIDDEN = 284  # without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
-SMALL: Values = {"model": {"heads": 4, "width": 16, "hidden": 64}, "train": {"batch": 20}}  # keys at 1000 positions are dear
+SMALL: Values = {  # keys at 1000 positions are dear
+    "model": {"heads": 4, "width": 16, "hidden": 64},
+    "train": {"batch": 20, "evaluation": {"batches": 5 * FAR_TESTS["batches"]}},  # as many sequences as without dot products
+}
 
 
 def studies(profile: Profile) -> tuple[Study, ...]:
@@ -45,6 +49,7 @@ def as_written(profile: Profile) -> Study:
         tuple(arms),
         tuple(range(FAR_SEEDS[profile])),
         x_label="reading",
+        metric="relative_loss",
         y_label="normalised MSE",
         y_log=False,
         notes=(
@@ -101,6 +106,7 @@ def as_meant(profile: Profile) -> Study:
         cells,
         hypothesis,
         x_label="neurons",
+        metric="relative_loss",
         y_label="normalised MSE",
     )
 

@@ -183,7 +183,10 @@ def _hypothesis(seeds: tuple[int, ...], size: TextSize, recall: RecallSize | Non
             Part("recall without", AccuracyBelow("recall-dp-free", 0.6)),
             Part("recall without, three times heads and width", AccuracyBelow("recall-dp-free-3x", 0.6)),
         )
-        left = f"recall of {recall.pairs} pairs among {recall.symbols} keys stands for a memory that is known to be adaptive"
+        left = (
+            f"recall of {recall.pairs} pairs among {recall.symbols} keys stands for a memory that is known to be adaptive; its three criteria"
+            f" are ours, its models have no LayerNorm and {recall.steps} steps"
+        )
     return Hypothesis(
         id="3b",
         claim="An adaptive memory needs the dot product: heads and neurons do not replace it.",

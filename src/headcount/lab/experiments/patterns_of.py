@@ -5,7 +5,8 @@
              and the same heads. (Tested at another length, a loss above the floor there may be extrapolation, not training.)
     lags     one layer on a fixed memory of several lags, exact population loss: the error at each lag, of the run of median loss
              (which lags are lost differs from seed to seed, so that a mean over seeds would show all of them half read)
-    hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on
+    hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on, and as a control those of
+             the arms with layers enough for so many hops
     lengths  arms tested on longer sequences than trained with the exact population loss: the last stretch's training loss is the loss
              at the trained length, the test loss that at the longer one
 
@@ -23,7 +24,7 @@ import numpy as np
 from headcount.core.registry import PartSpec
 from headcount.lab.experiments.study import Arm, Numbers, Study
 from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
-from headcount.lab.signatures import LEARNED, Diagnosis, diagnose
+from headcount.lab.signatures import LEARNED, Diagnosis, diagnose, sufficient_layers
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.named import targets, unnamed
 from headcount.memory.named.pointer_chain import PointerChain
@@ -129,10 +130,22 @@ def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> 
         tests = spec.train.evaluation.batches * (spec.train.evaluation.batch or spec.train.batch)
         seeds = min(len(finals[name]) for name in names)
         accuracy = np.array([_mean(finals[name], "accuracy") for name in names])
+        chance = 1 / target.symbols
+        deeper = np.array([_deeper(hops, arms, specs, finals, target.symbols) for hops in range(1, reach + 1)])
         # Answers within one sequence are not independent: a sequence counts once.
-        pattern = HopPattern(accuracy, 1 / target.symbols, tests * seeds, spec.model.layers)  # type: ignore[union-attr]
+        pattern = HopPattern(accuracy, chance, tests * seeds, spec.model.layers, deeper)  # type: ignore[union-attr]
         found.update(dict.fromkeys(names, pattern))
     return found
+
+
+def _deeper(hops: int, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, symbols: int) -> float:
+    """The best accuracy at so many hops of an arm with layers that suffice; chance where there is none."""
+    found = [1 / symbols]
+    for arm in arms:
+        target, layers = targets.build(specs[arm.name].memory), getattr(specs[arm.name].model, "layers", 0)
+        if isinstance(target, PointerChain) and (target.hops, target.symbols) == (hops, symbols) and layers >= sufficient_layers(hops):
+            found.append(_mean(finals[arm.name], "accuracy"))
+    return max(found)
 
 
 def _architecture(spec: RunSpec, target: PointerChain) -> str:

@@ -12,6 +12,8 @@ NEAR_MODEL: dict[str, Any] = {"heads": 4, "width": 16}
 NEAR_HIDDEN = 256
 NEAR_STEPS = {Profile.SMOKE: 300, Profile.LAPTOP: 2000, Profile.FULL: 4000}
 FAR_STEPS = {Profile.SMOKE: 100, Profile.LAPTOP: 500, Profile.FULL: 2000}
+NEAR_TESTS = {"batches": 50}  # 5000 short sequences
+FAR_TESTS = {"batches": 20}  # 2000 of 1000 tokens
 SEEDS = {Profile.SMOKE: 3, Profile.LAPTOP: 5, Profile.FULL: 10}
 FAR_SEEDS = {Profile.SMOKE: 3, Profile.LAPTOP: 3, Profile.FULL: 5}  # no hypothesis hangs on them
 PAPER_MODEL: dict[str, Any] = {"heads": 32, "width": 64, "hidden": 256}  # H = 32, m = 256 as printed
@@ -22,7 +24,7 @@ def near_run(bias: str, profile: Profile, attention: str = "dp-free", layers: in
     return {
         "memory": NEAR,
         "model": {**NEAR_MODEL, "attention": attention, "bias": {"kind": bias}, "layers": layers, "hidden": hidden},
-        "train": {"steps": NEAR_STEPS[profile], "length": NEAR_LENGTH, "loss": "squared", "log": 10},
+        "train": {"steps": NEAR_STEPS[profile], "length": NEAR_LENGTH, "loss": "squared", "log": 10, "evaluation": NEAR_TESTS},
     }
 
 
@@ -36,5 +38,5 @@ def far_run(memory: str, bias: str, profile: Profile, **changes: Any) -> dict[st
     return {
         "memory": memory,
         "model": {"attention": "dp-free", "bias": {"kind": bias, **SPREADS["uniform"]}, **PAPER_MODEL, **changes},
-        "train": {"steps": FAR_STEPS[profile], "length": FAR_LENGTH, "loss": "squared", "log": 5},
+        "train": {"steps": FAR_STEPS[profile], "length": FAR_LENGTH, "loss": "squared", "log": 5, "evaluation": FAR_TESTS},
     }
