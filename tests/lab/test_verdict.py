@@ -110,6 +110,23 @@ def test_the_qualifier_says_where_the_architecture_decides():
     assert "the architecture decides" not in alone.sentence  # nothing to set apart
 
 
+def test_a_refutation_says_what_was_claimed_and_how_sure_it_is():
+    found = verdict({"lin": 0.012, "log": 0.01})  # log is better, by less than the margin
+    assert found.outcome is Outcome.NOT_SUPPORTED
+    assert "Claimed there: log beats lin by more than 0.3 (log10 ratio)." in found.sentence
+    assert "Against the claim: p = " in found.sentence
+    assert "corrected for 4 comparisons" in found.sentence
+    alone = verdict({"lin": 0.012, "log": 0.01}, dataclasses.replace(HYPOTHESIS, cells=("default",)), cells=("default",))
+    assert "Against the claim: p = " in alone.sentence
+    assert "comparisons" not in alone.sentence
+
+
+def test_what_keeps_comparisons_from_deciding_is_said_once():
+    nothing = verdict({"lin": 7.4, "log": 7.4})
+    (told,) = [d for d in nothing.deviations if "constant predictor" in d]
+    assert told.startswith("4 of 4 comparisons: neither arm")
+
+
 def test_no_trainability_if_one_cell_trained_to_the_floor():
     losses = {"lin": 0.2, "log": 1e-4, ("lin", CELLS[2]): 0.011}
     assert verdict(losses, floors={"lin": 0.01}).qualifiers == ()

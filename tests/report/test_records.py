@@ -7,7 +7,7 @@ import math
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.report.arms import ACCURACY, Arm, Learned, Possible, Representable
+from headcount.report.arms import ACCURACY, Arm, Learned, Metric, Possible, Representable
 from headcount.report.records import OUTCOMES, Erratum, Experiment, FindingRow, Report, SpecFile, Table, VerdictRow
 from tests.report import example
 
@@ -47,6 +47,31 @@ def test_a_measurement_below_the_certificate_is_a_doubt():
     assert [doubt.split()[1] for doubt in arm.doubts()] == ["learned", "bfloat16"]
     fair = dataclasses.replace(arm, learned=Learned(0.15, 0.1, 0.21, 10), representable=Representable(0.3, 0.4))
     assert fair.doubts() == ()  # the interval still reaches the bound
+
+
+EXACT = Metric("population MSE")
+
+
+def test_one_exact_seed_below_the_certificate_is_a_doubt():
+    arm = Arm("2b", "lin", EXACT, possible=Possible(0.3, 0.2), learned=Learned(0.21, 0.19, 0.23, 2))
+    assert ["learned 0.19" in doubt for doubt in arm.doubts()] == [True]
+    assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()  # a sampled loss has noise
+    assert dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3)).doubts() == ()  # the end of an interval, not a seed
+    assert len(dataclasses.replace(arm, learned=Learned(0.19, 0.17, 0.21, 3)).doubts()) == 1
+
+
+def test_an_exact_loss_far_below_the_best_known_weights_is_a_doubt():
+    arm = Arm("depth", "lag-8", EXACT, possible=Possible(0.1), representable=Representable(0.9), learned=Learned(0.4, 0.4, 0.4, 3))
+    assert ["half of the best that was known, 0.9" in doubt for doubt in arm.doubts()] == [True]
+    assert dataclasses.replace(arm, learned=Learned(0.5, 0.4, 0.6, 3)).doubts() == ()
+    assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()
+    assert dataclasses.replace(arm, possible=Possible(0.9, constant=True)).doubts() == ()
+
+
+def test_rounded_curves_may_lie_a_rounding_below_the_certificate():
+    arm = Arm("bias", "alibi", EXACT, possible=Possible(0.2, 0.2), representable=Representable(0.2 * (1 - 1e-8), 0.199))
+    assert arm.doubts() == ()
+    assert len(dataclasses.replace(arm, representable=Representable(0.199, 0.19)).doubts()) == 2
 
 
 def test_verdicts_of_the_lab_pass_through_unchanged():

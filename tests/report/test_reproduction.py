@@ -9,7 +9,7 @@ from headcount.lab.experiments.study import Arm, Numbers, Study, Variant
 from headcount.lab.hypothesis import Benefit, Hypothesis, Part
 from headcount.lab.reproduce import ArmOutcome, StudyOutcome, summarised
 from headcount.lab.statistics import Scale
-from headcount.report.reproduction import arm_rows, setting_of, study_figure
+from headcount.report.reproduction import arm_rows, setting_of, study_figure, study_figures
 
 SEEDS = (1, 2, 3)
 LONGER = {"train": {"length": 64, "evaluation": {"length": 256}}}
@@ -54,6 +54,34 @@ def test_a_claim_is_shown_as_a_claim():
     assert study_figure(dataclasses.replace(made, study=tested)).caption.endswith("Claim tested: Log heads win.")
     assert setting_of(tested) == "Claim tested: Log heads win. x_48 is a lag. Table: two entries."
     assert setting_of(made.study).startswith("Does it?")
+
+
+def test_cells_are_drawn_one_by_one_where_there_are_several():
+    """A band alone would hide that one initialisation learns it and the other does not."""
+    arm = learned("a", [0.5] * 3, x=1.0)
+    cells = tuple(summarised(cell, [loss] * 3, True) for cell, loss in (("p=uniform", 1e-6), ("p=log-spaced", 0.1)))
+    made = outcome([dataclasses.replace(arm, learned=cells)])
+    made = dataclasses.replace(made, study=dataclasses.replace(made.study, cells={"p=uniform": {}, "p=log-spaced": {}}))
+    figure = study_figure(made)
+    assert {c.name: c.y for c in figure.curves if c.kind == "cell"} == {
+        "lin learned, p=uniform": (pytest.approx(1e-6),),
+        "lin learned, p=log-spaced": (pytest.approx(0.1),),
+    }
+    assert "p=uniform, p=log-spaced one by one" in figure.caption
+    assert "geometric mean" in figure.caption
+    assert not [c for c in study_figure(outcome([arm])).curves if c.kind == "cell"]
+
+
+def test_losses_that_count_different_things_do_not_share_an_axis():
+    arms = [learned("text-a", [2.0] * 3, series="text"), learned("recall-a", [0.1] * 3, series="recall")]
+    made = outcome(arms)
+    made = dataclasses.replace(made, study=dataclasses.replace(made.study, panels={"text": "nats per byte", "recall": "nats per answer"}))
+    text, recall = study_figures(made)
+    assert (text.name, recall.name) == (f"{made.study.key}-text", f"{made.study.key}-recall")
+    assert (text.y.label, recall.y.label) == ("nats per byte", "nats per answer")
+    assert text.x.categories == ("text-a",)
+    assert [arm_rows(made.study, arm)[0].metric.name for arm in made.arms] == ["nats per byte", "nats per answer"]
+    assert len(study_figures(outcome(arms))) == 1
 
 
 def test_the_band_is_called_what_it_is():

@@ -12,8 +12,11 @@ from headcount.theory.problem import HeadSum, Norm, Problem
 from headcount.theory.rounding import (
     Dtype,
     affordable_budget,
+    compensated,
     digits_lost,
     fit_for_precision,
+    penalised_fit,
+    penalised_fits,
     rounded_errors,
     rounded_kernel,
     softmax_weights,
@@ -104,3 +107,51 @@ def test_the_best_heads_for_a_format_are_not_the_best_heads():
         other = lag_one(budget)
         assert best.error.l1 <= rounded_errors(problem, other[1], Dtype.BFLOAT16, other[2]).error.l1
     assert fit_for_precision(dataclasses.replace(problem, budget=10.0), Dtype.BFLOAT16, fit, 1.0).budget <= 10.0
+
+
+@pytest.mark.parametrize(
+    ("lag", "dtype", "known"),
+    [
+        (2, Dtype.BFLOAT16, 0.0031),
+        (4, Dtype.FLOAT32, 0.0136),
+        (4, Dtype.BFLOAT16, 0.442),
+        (8, Dtype.FLOAT32, 0.7931),
+        (8, Dtype.BFLOAT16, 0.8102),
+    ],
+)
+def test_penalised_fits_are_as_good_as_any_known(lag, dtype, known):
+    """Squared errors of 4 lin heads beside a residual, found by other searches."""
+    problem = Problem(Lag(lag), Lin(), Norm.L2, 32, residual=True)
+    found = penalised_fit(problem, 4, dtype)
+    assert found.error.l2**2 <= known
+    again = rounded_errors(problem, found.head_sum, dtype, measure(problem, found.head_sum))
+    assert again.error == found.error
+
+
+def test_a_penalised_fit_keeps_to_the_budget():
+    problem = Problem(Lag(4), Lin(), Norm.L2, 32, budget=5e5, residual=True)
+    found = penalised_fit(problem, 4, Dtype.FLOAT32)
+    assert 0 < found.head_sum.coefficient_sum <= 5e5
+    assert penalised_fit(dataclasses.replace(problem, budget=1e-3), 4, Dtype.FLOAT32).head_sum.heads == 0
+    with pytest.raises(InputError, match="l2"):
+        penalised_fits(dataclasses.replace(problem, norm=Norm.L1), 4, Dtype.FLOAT32)
+
+
+def test_weights_rounded_one_at_a_time_make_up_for_each_other():
+    problem = Problem(Lag(2), Lin(), Norm.L2, 32, residual=True)
+    rates = np.array([1.2, 1.6, 2.5, 3.5])
+    curves = np.exp(-np.outer(problem.lags, rates))
+    nearest = HeadSum.of(Lin(), rates, np.linalg.lstsq(curves, problem.target, rcond=None)[0])
+    made = HeadSum.of(Lin(), rates, compensated(problem, rates, Dtype.BFLOAT16, 0.0))
+    off = [rounded_errors(problem, heads, Dtype.BFLOAT16, measure(problem, heads)).error.l2 for heads in (nearest, made)]
+    assert off[1] < off[0] / 2
+    held = softmax_weights(problem, made)
+    assert held == pytest.approx(held.astype(Dtype.BFLOAT16.scalar).astype(float), rel=1e-12)
+
+
+def test_penalised_fits_compete_for_a_format_in_l2():
+    problem = Problem(Lag(2), Lin(), Norm.L2, 32, residual=True)
+    poor = HeadSum.of(Lin(), np.array([0.5, 1.0, 2.0]), np.array([0.0, 0.1, 0.1]))
+    best = fit_for_precision(problem, Dtype.BFLOAT16, lambda limited: (poor, "by hand"), 1.0)
+    assert best.method == "penalised least squares"
+    assert best.error.l2 < 0.5

@@ -25,7 +25,9 @@ def reproduce(
         list[str] | None, typer.Argument(help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all (default)")
     ] = None,
     profile: Annotated[str, typer.Option(help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)")] = "smoke",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="output folder (default: reproduction-PROFILE)")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="output folder (default: reproduction-PROFILE, with the experiments if not all)")
+    ] = None,
     corpus: Annotated[
         Path | None, typer.Option(help="a text file or a folder of texts for 1a and 3b, instead of the standard library")
     ] = None,
@@ -40,20 +42,26 @@ def reproduce(
         raise unknown("profile", profile, EXPECTED)
     from headcount.lab.experiments import chosen
 
-    names = chosen(experiments or [])
-    require(corpus is None or corpus.exists(), f"corpus {corpus}", "an existing file or folder", "check the path")
-    folder = out or Path(f"reproduction-{profile}")
-    command = _command(names if experiments else [], profile, out, corpus)
+    names = chosen(word.lower() for word in experiments or [])
+    selected = [] if names == chosen([]) else names
+    folder = out or Path("-".join(["reproduction", profile, *selected]))
+    require(workers is None or workers >= 1, f"{workers} workers", "at least 1", "leave the option out for one a core")
+    _check_corpus(corpus, folder, profile)
+    command = _command(selected, profile, out, corpus)
     from headcount.lab.experiments.study import Profile
+    from headcount.report.folder import ready
+    from headcount.report.write import check_replaced
 
+    check_replaced(folder, profile, names)
+    ready(folder)
     report, page = run(names, Profile(profile), folder, None if corpus is None else str(corpus), workers, command)
     if json:
         from headcount.report.write import summary
 
         print_json(summary(report, page))
         return
-    console.print(table(report))
-    if profile != "full":
+    console.print(table(report) if report.verdicts else "no hypothesis is among these experiments")
+    if profile != "full" and report.verdicts:
         console.print(f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered; --profile full judges the claims")
     console.print(f"{report.seconds:.0f} s; report: {escape(str(page))}")
 
@@ -72,7 +80,6 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
 
     started = time.perf_counter()
     studies = studies_of(names, profile, corpus)
-    folder.mkdir(parents=True, exist_ok=True)
     _announce(studies, profile)
     with watcher() as watch, progress() as say, Aside() as aside:
         work = Untrained(aside, names, profile, corpus, say)
@@ -98,13 +105,28 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
         return report, write(report, folder, aside.map)
 
 
+def _check_corpus(corpus: Path | None, folder: Path, profile: str) -> None:
+    """A corpus that can be read and stays as it is: the output must not grow inside it."""
+    if corpus is None:
+        return
+    require(corpus.exists(), f"corpus {corpus}", "an existing file or folder", "check the path")
+    inside = corpus.resolve() in (folder.resolve(), *folder.resolve().parents)
+    require(not inside, f"corpus {corpus} with the output {folder} inside it", "an output folder outside the corpus", "choose one with -o")
+    from headcount.lab.experiments.exp_1a import SIZES
+    from headcount.lab.experiments.language import check_corpus
+    from headcount.lab.experiments.study import Profile
+
+    check_corpus(SIZES[Profile(profile)], str(corpus))  # those of 3b are alike
+
+
 def _announce(studies: Any, profile: str) -> None:
     """What is about to run, before it starts."""
     from headcount.lab.experiments.study import planned
 
     runs = [run for study in studies for run in planned(study)]
     unique = len({run.spec.content_hash for run in runs})
-    progress_console.print(f"{len(studies)} studies, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores")
+    counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
+    progress_console.print(f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores")
 
 
 def _command(names: list[str], profile: str, out: Path | None, corpus: Path | None) -> str:

@@ -26,6 +26,7 @@ from headcount.lab.store import Store
 from headcount.lab.sweep import Summary, sweep
 from headcount.lab.verdict import Verdict, decide, decide_family
 from headcount.train.data import source_of
+from headcount.train.record import versions
 from headcount.train.spec import RunSpec
 from headcount.train.weights import structure
 
@@ -73,7 +74,7 @@ class Reproduction:
 
     outcomes: tuple[StudyOutcome, ...]
     runs: tuple[PlannedRun, ...]
-    summary: Summary
+    summary: Summary | None  # None where nothing is trained
     versions: dict[str, str]
 
     @property
@@ -96,19 +97,22 @@ def reproduce(
     """
     runs = [run for study in studies for run in planned(study)]
     unique = {run.spec.content_hash: run.spec for run in runs}
-    summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
-    if summary.interrupted or summary.missing:
-        return summary
-    with Store(store, read_only=True) as opened:
-        rows = {row.id: row for row in opened.rows(set(unique))[0]}
+    rows: dict[str, Row] = {}
+    summary = None
+    if unique:  # `rates` trains nothing
+        summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
+        if summary.interrupted or summary.missing:
+            return summary
+        with Store(store, read_only=True) as opened:
+            rows = {row.id: row for row in opened.rows(set(unique))[0]}
     _require_finished(rows.values())
     results = {study.key: _results(study, runs, rows) for study in studies}
     known = (numbers or known_numbers)(studies)
     judged = [study for study in studies if study.hypothesis is not None]
     decided = _verdicts(judged, results, known)
     outcomes = tuple(_outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies)
-    versions = next(iter(rows.values())).record["versions"] if rows else {}
-    return Reproduction(outcomes, tuple(runs), summary, versions)
+    computed = next(iter(rows.values())).record["versions"] if rows else versions()
+    return Reproduction(outcomes, tuple(runs), summary, computed)
 
 
 def _require_finished(rows: Iterable[Row]) -> None:

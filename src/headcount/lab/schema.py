@@ -52,7 +52,7 @@ def told(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise InputError(
-                f"{path} is damaged or not a store ({error})", "a store written by headcount sweep", "give another file"
+                f"{path} is damaged or not a store ({error})", "a store written by headcount", "move it away or give another"
             ) from None
         if name.startswith("SQLITE_BUSY"):
             fix = "end the other program that holds it, then run the same command again"
@@ -133,7 +133,7 @@ def _readable(path: Path) -> sqlite3.Connection:
 
 
 def _refuse(path: Path, steps: Sequence[Sequence[str]], found: int) -> None:
-    require(found >= 0, f"{path} is not a store", "a file written by headcount sweep, or a new name", "give another file")
+    require(found >= 0, f"{path} is not a store", "a file written by headcount, or a new name", "move it away or give another")
     require(
         found <= len(steps), f"{path} has schema {found}, newer than this program", f"schema {len(steps)} or older", "upgrade headcount"
     )

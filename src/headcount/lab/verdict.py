@@ -170,7 +170,8 @@ class _Shortfall:
     def sentence(self, cells: int) -> str:
         learned = f"{self.part}: {self.arm} learned {self.there:.3g} at best"
         if self.cells < cells:
-            learned += f" in the {self.cells} of {cells} cells where it fell short ({self.anywhere:.3g} over all cells)"
+            elsewhere = "" if self.anywhere >= self.there else f" ({self.anywhere:.3g} over all cells)"
+            learned += f" in the {self.cells} of {cells} cells where it fell short{elsewhere}"
         return f"{learned}, its computed floor is {self.floor:.3g}."
 
 
@@ -198,7 +199,7 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
     p = max(finding.p for finding in found)
     reading = _read(h, found, p if p_adjusted is None else p_adjusted)
     deciding = reading.deciding
-    blocked = tuple(f"{finding.part}, {finding.cell}: {finding.blocked}" for finding in found if finding.blocked)
+    blocked = tuple(_blocked(found))
     noted = tuple(f"{finding.part}, {finding.cell}: {note}" for finding in found for note in finding.notes)
     return Verdict(
         hypothesis=h,
@@ -215,6 +216,13 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
         findings=found,
         unit=deciding.unit,
     )
+
+
+def _blocked(found: Sequence[Finding]) -> Iterable[str]:
+    """What kept comparisons from deciding, each reason once with the parts and cells that it concerns."""
+    for reason in dict.fromkeys(finding.blocked for finding in found if finding.blocked):
+        where = [f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason]
+        yield f"{'; '.join(where) if len(where) <= 2 else f'{len(where)} of {len(found)} comparisons'}: {reason}"
 
 
 def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:
@@ -283,7 +291,16 @@ def _sentences(r: _Reading) -> Iterable[str]:
         yield f"{deciding.part}, {deciding.cell}: {deciding.blocked}."
     elif deciding.effect is not None and deciding.ci is not None:
         where = f"{deciding.part}, {deciding.cell}" if len(h.cells) > 1 else deciding.part
+        claimed = next(part.claim.sentence(h.scale, h.margin) for part in h.parts if part.name == deciding.part)
         yield f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g}, {deciding.ci.high:.3g}] ({deciding.unit})."
+        yield f"Claimed there: {claimed}."
+    if r.measured is Outcome.NOT_SUPPORTED:
+        against = min(1.0, deciding.p_refute * len(r.found))
+        yield (
+            f"Against the claim: p = {against:.2g}, corrected for {len(r.found)} comparisons."
+            if len(r.found) > 1
+            else (f"Against the claim: p = {against:.2g}.")
+        )
     if r.measured is Outcome.INCONCLUSIVE and all(finding.p <= h.alpha for finding in r.found):
         yield "Its intervals alone support it; Holm's correction over the family does not."
     if r.measured is Outcome.INCONCLUSIVE and any(finding.p_refute <= h.alpha for finding in r.found):

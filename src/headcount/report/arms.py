@@ -10,14 +10,19 @@ Beside the learned number, where there is one: the accuracy, and the same loss a
 For a metric of which smaller is better, lower bound <= possible must hold, and no learned value can lie below the lower
 bound. The first is checked when the record is made. The second compares a certificate with a measurement, so it is not
 refused but shown in the report (`Arm.doubts`): one of the two is then wrong, or they are not about the same quantity.
+A sampled loss is compared by the upper end of its interval; an exact population loss has no noise, so that one seed below the bound
+contradicts it. Such a loss far below the best weights known shows that better ones exist.
 """
 
 import dataclasses
 
 from headcount.core.errors import require
+from headcount.lab.statistics import FEWEST_SEEDS
 from headcount.report.figure_data import finite
 
 ROUNDING = 1e-9  # a lower bound may exceed the value that it bounds by this relative amount: both are printed doubles
+FORMATS = {"float32": 1e-6, "bfloat16": 1e-2}  # curves as a format draws them are not quite those that a bound is about
+FAR_BELOW = 0.5  # an exact loss below this part of the floor is no rounding of it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +32,11 @@ class Metric:
     name: str
     lower_is_better: bool = True
     ratios: bool = True
+
+    @property
+    def exact(self) -> bool:
+        """A loss in closed form, not an average over sampled sequences."""
+        return "population" in self.name
 
 
 MSE = Metric("MSE")
@@ -90,6 +100,17 @@ class Learned:
         ends = [value for value in (self.low, self.mean, self.high) if value is not None]
         require(ends == sorted(ends), f"learned {self.mean} in [{self.low}, {self.high}]", "low <= mean <= high", "swap the ends")
 
+    @property
+    def highest(self) -> float | None:
+        """The upper end of the interval."""
+        return self.mean if self.high is None else self.high
+
+    @property
+    def lowest(self) -> float | None:
+        """At least what the best seed reached: `low` is its loss where seeds are too few for an interval, which else may reach below it."""
+        few = self.seeds - self.diverged < FEWEST_SEEDS
+        return self.low if few and self.low is not None else self.mean
+
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
@@ -137,16 +158,34 @@ class Arm:
         }
 
     def doubts(self) -> tuple[str, ...]:
-        """Contradictions between the certificate and what was measured."""
+        """Contradictions between what was computed and what was measured."""
+        return (*self._below_the_bound(), *self._below_the_floor()) if self.metric.lower_is_better else ()
+
+    @property
+    def where(self) -> str:
+        return f"{self.name} ({self.cell})" if self.cell else self.name
+
+    @property
+    def floor(self) -> float | None:
+        """The best weights known, as float32 holds them where that was computed; None where only the constant answer is known."""
+        known = self.possible.value
+        return None if self.possible.constant or known is None else max(known, self.representable.float32 or 0.0)
+
+    def _below_the_bound(self) -> tuple[str, ...]:
         bound = self.possible.lower_bound
-        if bound is None or not self.metric.lower_is_better:
+        if bound is None:
             return ()
-        reached = self.learned.mean if self.learned.high is None else self.learned.high
+        reached = self.learned.lowest if self.metric.exact else self.learned.highest
         values = {"learned": reached, "float32": self.representable.float32, "bfloat16": self.representable.bfloat16}
-        where = f"{self.name} ({self.cell})" if self.cell else self.name
         only = f", which holds for {self.possible.bound_for}" if self.possible.bound_for else ""
         return tuple(
-            f"{where}: {name} {value:.3g} lies below the lower bound {bound:.3g}{only}"
+            f"{self.where}: {name} {value:.3g} lies below the lower bound {bound:.3g}{only}"
             for name, value in values.items()
-            if value is not None and value < bound * (1 - ROUNDING)
+            if value is not None and value < bound * (1 - FORMATS.get(name, ROUNDING))
         )
+
+    def _below_the_floor(self) -> tuple[str, ...]:
+        mean, floor = self.learned.mean, self.floor
+        if not self.metric.exact or mean is None or floor is None or mean >= FAR_BELOW * floor:
+            return ()
+        return (f"{self.where}: learned {mean:.3g} lies below half of the best that was known, {floor:.3g}: better weights exist",)

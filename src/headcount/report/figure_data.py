@@ -4,6 +4,7 @@
 and a `kind` (which of the numbers), so "lin learned" and "lin floor" share a colour and differ in style. The kinds:
 
     measured       what training or evaluation gave     line with markers, band from low to high
+    cell           the same in one learning rate and init   thin line
     floor          possible: best weights known         dashed
     lower          certified: no weights do better      long dashes
     promised       the theorem's bound                  dotted
@@ -22,9 +23,10 @@ import re
 from headcount.core.errors import require, unknown
 
 SCALES = ("linear", "log", "category")
-KINDS = ("measured", "floor", "lower", "promised", "representable", "fit", "paper")
+KINDS = ("measured", "cell", "floor", "lower", "promised", "representable", "fit", "paper")
 KIND_TEXT = {
     "measured": "measured",
+    "cell": "one learning rate and initialisation",
     "floor": "possible (best weights known)",
     "lower": "certified lower bound",
     "promised": "promised (theorem's bound)",

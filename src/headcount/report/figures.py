@@ -53,21 +53,32 @@ STYLE: dict[str, Any] = {
 }
 LINES: dict[str, dict[str, Any]] = {
     "measured": {"linestyle": "-", "linewidth": 1.9},
-    "floor": {"linestyle": (0, (5, 2.5)), "linewidth": 1.5},
-    "lower": {"linestyle": (0, (10, 3)), "linewidth": 1.1},
+    "cell": {"linestyle": "-", "linewidth": 0.7, "alpha": 0.75},
+    "floor": {"linestyle": (0, (4, 2)), "linewidth": 1.6},
+    "lower": {"linestyle": (0, (12, 4)), "linewidth": 1.0},
     "promised": {"linestyle": (0, (1, 1.8)), "linewidth": 1.8},
     "representable": {"linestyle": (0, (6, 2, 1.2, 2)), "linewidth": 1.3},
     "fit": {"linestyle": "-", "linewidth": 0.9},
     "paper": {"linestyle": "none", "linewidth": 0.0},
 }
 BARS: dict[str, dict[str, Any]] = {  # the numbers that are no measurement, in drawings that lie on their side
+    "cell": {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.0, "alpha": 0.75},
     "floor": {"marker": "|", "markersize": 13, "markeredgewidth": 2.0},
     "lower": {"marker": ">", "markersize": 6, "markeredgewidth": 0.0},
     "promised": {"marker": "x", "markersize": 7, "markeredgewidth": 1.8},
     "representable": {"marker": "+", "markersize": 9, "markeredgewidth": 1.8},
     "fit": {"marker": "_", "markersize": 9, "markeredgewidth": 1.8},
 }
-LABEL_ORDER = ("measured", "fit", "floor", "lower", "representable", "promised", "paper")  # which curve of a family carries its name
+LABEL_ORDER = (
+    "measured",
+    "cell",
+    "fit",
+    "floor",
+    "lower",
+    "representable",
+    "promised",
+    "paper",
+)  # which curve of a family carries its name
 TITLE_CHARACTERS, KEY_CHARACTERS, NAME_CHARACTERS = 76, 105, 28  # that fit into the width
 MARKED = 24  # curves of more points are drawn without markers
 
@@ -154,7 +165,8 @@ def _marker(curve: Curve, number: int) -> dict[str, Any]:
         }
     if curve.kind == "measured" and len(curve.x) <= MARKED:
         return {"marker": MARKERS[number], "markersize": 5.5}
-    return {"marker": "o", "markersize": 3.0} if len(curve.x) == 1 else {}
+    alone = {"floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8}, "lower": {"marker": "^", "markersize": 6}}
+    return alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}  # one point is no line
 
 
 def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:

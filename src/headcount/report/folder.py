@@ -19,6 +19,15 @@ from headcount.core.errors import InputError, require
 LIST = ".headcount-report.json"
 
 
+def ready(folder: Path) -> None:
+    """The folder, made if need be, and seen to take a file: before hours of work, not after."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        Path(tempfile.mkdtemp(prefix=".report.", dir=folder)).rmdir()
+    except OSError as error:
+        raise InputError(f"cannot write to {folder} ({error.strerror})", "a writable folder", "choose another place") from None
+
+
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write `files` (relative path → content) into `folder`, which is made if need be."""
     for name in files:
@@ -29,11 +38,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         require(
             name in ours or not place.exists(), f"{place} exists and is not from an earlier report", "a free place", "choose another folder"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
-    except OSError as error:
-        raise InputError(f"cannot write to {folder} ({error.strerror})", "a writable folder", "choose another place") from None
+    ready(folder)
+    work = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
     try:
         _move_in(folder, work, files, ours)
     except OSError as error:

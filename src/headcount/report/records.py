@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headcount.core.errors import InputError, require, unknown
+from headcount.lab.signatures import NOT_MEASURED
 from headcount.lab.verdict import Outcome
 from headcount.report.arms import Arm
 from headcount.report.figure_data import FigureData, finite
@@ -135,7 +136,7 @@ class Erratum:
 
 @dataclasses.dataclass(frozen=True)
 class SignatureRow:
-    """Which failure a run's loss pattern shows, and every signature's answer: (failure, answer, because)."""
+    """Which failure a run's loss pattern shows, and the answer of every signature that could be asked: (failure, answer, because)."""
 
     run: str
     failure: str
@@ -145,7 +146,8 @@ class SignatureRow:
     @classmethod
     def from_json(cls, run: str, values: Mapping[str, Any]) -> "SignatureRow":
         """From `lab.signatures.Diagnosis.to_json()`."""
-        checks = tuple((name, check["answer"], check["because"]) for name, check in values["checks"].items())
+        measured = {name: check for name, check in values["checks"].items() if not check["because"].startswith(NOT_MEASURED)}
+        checks = tuple((name, check["answer"], check["because"]) for name, check in measured.items())
         return cls(run, values["failure"], values["sentence"], checks)
 
 

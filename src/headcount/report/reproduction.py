@@ -1,5 +1,6 @@
 """From judged studies to a report: arms with their four numbers, one figure a study, verdicts, specs."""
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
@@ -43,7 +44,7 @@ def report_of(
         verdicts=tuple(_verdicts(outcomes)),
         arms=tuple(row for outcome in outcomes for arm in outcome.arms for row in arm_rows(outcome.study, arm)),
         figures=(
-            *(figure for outcome in outcomes if (figure := study_figure(outcome, said.get(outcome.study.id, ()))) is not None),
+            *(figure for outcome in outcomes for figure in study_figures(outcome, said.get(outcome.study.id, ()))),
             *figures,
         ),
         tables=tuple(tables),
@@ -90,9 +91,9 @@ def _verdicts(outcomes: Iterable[StudyOutcome]) -> Iterable[VerdictRow]:
             yield VerdictRow.from_json({**row, "id": unique}, experiment=study.id, variant=str(study.variant))
 
 
-def metric_of(study: Study) -> Metric:
-    """What the study's numbers count."""
-    return Metric(study.y_label, ratios=study.ratios)
+def metric_of(study: Study, series: str = "") -> Metric:
+    """What the study's numbers count, in one of its panels where it has some."""
+    return Metric(study.panels.get(series, study.y_label), ratios=study.ratios)
 
 
 def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
@@ -105,7 +106,7 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
             Arm(
                 study.id,
                 outcome.arm.name,
-                metric_of(study),
+                metric_of(study, outcome.arm.series),
                 str(study.variant),
                 Promised(n.promised, n.promised_text),
                 Possible(n.possible, n.lower, "; ".join(filter(None, (n.certificate, n.note))), n.constant, n.lower_for),
@@ -128,6 +129,23 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def study_figures(outcome: StudyOutcome, reported: Sequence[str] = ()) -> list[FigureData]:
+    """One figure, or one for each panel: losses that count different things do not share an axis."""
+    study = outcome.study
+    if not study.panels:
+        return [figure for figure in (study_figure(outcome, reported),) if figure is not None]
+    parts = [
+        dataclasses.replace(
+            outcome,
+            study=dataclasses.replace(study, title=f"{study.title} {_capital(series)}", y_label=label),
+            arms=tuple(a for a in outcome.arms if a.arm.series == series),
+        )
+        for series, label in study.panels.items()
+    ]
+    drawn = [(series, study_figure(part, reported)) for series, part in zip(study.panels, parts, strict=True)]
+    return [dataclasses.replace(figure, name=f"{figure.name}-{series}") for series, figure in drawn if figure is not None]
 
 
 def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureData | None:
@@ -161,6 +179,8 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
     ends = "lowest to the highest seed" if few else "lowest to the highest 90% interval of a cell"
     mean = "geometric mean" if outcome.study.ratios else "mean"
     told = [f"Learned: {mean} over seeds and cells; the band reaches from the {ends}."]
+    if "cell" in kinds:
+        told.append(f"Thin lines: the cells {', '.join(outcome.study.cells)} one by one.")
     if "floor" in kinds:
         told.append("Possible: the best weights known, rounded to float32 where that was computed.")
     if "lower" in kinds:
@@ -187,7 +207,7 @@ def _curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, seri
     lengths = sorted({length for a in arms if (length := trained_length(a)) is not None})
     family = series or ("at the tested length" if lengths else "arms")
     pooled = [_pooled(a, study.ratios) for a in arms]
-    found = [_band(f"{family} learned", x, pooled, family)]
+    found = [_band(f"{family} learned", x, pooled, family), *_cell_curves(arms, x, study, family)]
     points = {
         "floor": [a.numbers.floor for a in arms],
         "lower": [_explains(a, p) for a, p in zip(arms, pooled, strict=True)],
@@ -202,6 +222,18 @@ def _curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, seri
         short = [None if cell is None else (cell.low, cell.mean, cell.high) for cell in (at_trained_length(a, study) for a in arms)]
         found.append(_band(f"{own} learned", x, short, own))
     return [curve for curve in found if curve is not None]
+
+
+def _cell_curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, family: str) -> list[Curve]:
+    """The mean of every cell, where there are several: a band alone hides that a claim depends on the initialisation."""
+    if len(study.cells) < 2:
+        return []
+    found = []
+    for cell in study.cells:
+        means = [next((c.mean for c in a.learned if c.cell == cell and math.isfinite(c.mean)), None) for a in arms]
+        if any(mean is not None for mean in means):
+            found.append(Curve(f"{family} learned, {cell}", "cell", x, tuple(means), family=family))
+    return found
 
 
 def _band(name: str, x: tuple[float, ...], ends: Sequence[tuple[float, float, float] | None], family: str) -> Curve | None:

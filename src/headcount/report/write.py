@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from headcount.core.errors import require
 from headcount.report import figures
 from headcount.report.arms import Arm
 from headcount.report.folder import write_files
@@ -42,7 +43,21 @@ def files(report: Report, each: Map = map) -> dict[str, bytes]:
 
 def verdicts_json(report: Report) -> str:
     """The same input, the same bytes."""
-    return json.dumps(_lasting(report) | {"report": PAGE}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    shown = {"report": PAGE, "experiments": [experiment.id for experiment in report.experiments]}
+    return json.dumps(_lasting(report) | shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def check_replaced(folder: Path, profile: str, experiments: Iterable[str]) -> None:
+    """A report is replaced by one of the same profile that shows at least as much: nobody's hours are lost to a quick look."""
+    try:
+        earlier = json.loads((folder / VERDICTS).read_text(encoding="utf-8"))
+        shown, of = set(earlier["experiments"]), str(earlier["profile"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # no report, or none of ours: `write_files` refuses to overwrite those
+    lost = sorted(shown - set(experiments))
+    holds = f"{folder} holds a report of profile {of} on {' '.join(sorted(shown))}"
+    require(of == profile, holds, f"a folder of profile {profile}", "choose another folder with -o")
+    require(not lost, holds, f"at least these experiments again ({' '.join(lost)} would be lost)", "choose another folder with -o")
 
 
 def summary(report: Report, page: Path) -> dict[str, Any]:

@@ -10,6 +10,11 @@ What is lost. Rounding moves each w_h p_h(s) by about u |w_h| p_h(s), so the l1 
 (u = 2^-24 for float32, 2^-9 for bfloat16), and
     digits_lost = log10( sum_h |a_h| ||phi_h|| / ||kernel|| ),
 the condition number of the sum in the norm of the problem, at least 0.
+
+Which heads a format bears best. In l2 rounding adds about u^2 sum_h a_h^2 |phi_h|_2^2, so that the heads are fitted with that as a penalty
+(`penalised_fits`), times a few factors: the roundings of two cancelling heads may agree. |phi_h| counts every lag that the head sees, lag 0
+too where the residual gives it: a softmax head hands out its lags as one sum. Then the weights are rounded one at a time, and those
+still free are fitted anew to the curves as the format draws them, so that they make up for what was lost.
 """
 
 import dataclasses
@@ -20,14 +25,22 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 from flint import arb
+from scipy.optimize import least_squares
 
 from headcount.core.errors import require
 from headcount.theory.balls import precision
 from headcount.theory.errors import Errors, Norms, measure
 from headcount.theory.families import AbstractFamily
+from headcount.theory.fit.path import ETAS, chebyshev_rates
+from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.problem import HeadSum, Norm, Problem
 
 LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)  # what rounding may cost at each budget, relative to the kernel
+PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # times u: from a worst case down to roundings that cancel
+REFINED = 4  # starts that are refined at each penalty, beside the last penalty's optimum
+WIDTHS = (0.1, 0.5, 2.0)  # of starts with heads around one rate: a far lag is met by heads that nearly coincide
+CENTRES = 8
+EVALUATIONS = 100
 
 
 class Dtype(enum.StrEnum):
@@ -138,17 +151,98 @@ class PrecisionFit:
 def fit_for_precision(problem: Problem, dtype: Dtype, fit: Callable[[Problem], tuple[HeadSum, str]], kernel_norm: float) -> PrecisionFit:
     """Minimise E + u sum|w|: fit under a ladder of budgets around what the format affords and keep what measures best in it.
 
-    The ladder starts far above: u sum|w| is a worst case, and roundings that are equal in two cancelling heads cost nothing.
+    The ladder starts far above: u sum|w| is a worst case, and roundings that are equal in two cancelling heads cost nothing. In l2 the
+    penalised fits with as many heads compete.
     """
     best: PrecisionFit | None = None
+    heads = 0
     for tol in LADDER:
         budget = min(affordable_budget(dtype, kernel_norm, tol), problem.budget)
         if best is not None and budget == best.budget == problem.budget:
             continue
         limited = dataclasses.replace(problem, budget=budget)
         head_sum, method = fit(limited)
+        heads = max(heads, head_sum.heads)
         rounded = rounded_errors(limited, head_sum, dtype, measure(limited, head_sum))
         if best is None or rounded.error[problem.norm] < best.error[problem.norm]:
             best = PrecisionFit(head_sum, method, rounded.error, budget)
     assert best is not None
+    if problem.norm is Norm.L2 and heads:
+        best = min((best, penalised_fit(problem, heads, dtype)), key=lambda found: found.error.l2)
     return best
+
+
+def penalised_fit(problem: Problem, heads: int, dtype: Dtype) -> PrecisionFit:
+    """Of the penalised fits within the budget the one that measures best (l2) in the format; no head at all if none is better."""
+    none = HeadSum(problem.family, (), ())
+    candidates = [none, *(found for found in penalised_fits(problem, heads, dtype) if found.coefficient_sum <= problem.budget)]
+    errors = [rounded_errors(problem, found, dtype, measure(problem, found)).error for found in candidates]
+    best = min(range(len(candidates)), key=lambda i: errors[i].l2)
+    return PrecisionFit(candidates[best], "penalised least squares", errors[best], candidates[best].coefficient_sum)
+
+
+def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
+    """Candidates for a format: at each penalty the best rates found, their coefficients, and these rounded one at a time."""
+    require(problem.norm is Norm.L2, f"norm {problem.norm}", "l2: the penalty is a sum of squares", "use fit_for_precision")
+    data = thin(sample(problem))
+    starts, found = _starts(data, heads), list[HeadSum]()
+    last: list[np.ndarray] = []
+    for factor in PENALTIES:
+        penalty = factor * dtype.unit
+        near = sorted(starts, key=lambda rates: _size(_penalised(data, rates, penalty)[1]))[:REFINED]
+        tried = [_descended(data, rates, penalty) for rates in near + last]
+        rates = min(tried, key=lambda rates: _size(_penalised(data, rates, penalty)[1]))
+        last = [rates]
+        weights = [_penalised(data, rates, penalty)[0]]
+        weights += [compensated(problem, rates, dtype, less * penalty) for less in (1.0, 0.1)]
+        found += [HeadSum.of(problem.family, rates, a) for a in weights]
+    return found
+
+
+def compensated(problem: Problem, rates: np.ndarray, dtype: Dtype, penalty: float) -> np.ndarray:
+    """Coefficients whose weights the format holds: one is rounded, the others fitted anew, and so on, the largest first.  [H]"""
+    mass = softmax_weights(problem, HeadSum.of(problem.family, rates, np.ones(len(rates))))  # Z_h; rates are sorted
+    alone = [HeadSum.of(problem.family, rates[h : h + 1], 1 / mass[h : h + 1]) for h in range(len(rates))]
+    curves = np.stack([rounded_kernel(problem, head, dtype) for head in alone], axis=1)  # p_h as the format draws it, weight 1
+    rest, weights, free = problem.target, np.zeros(len(rates)), list(range(len(rates)))
+    while free:
+        rows = np.concatenate([curves[:, free], penalty * np.eye(len(free))])
+        fitted = np.linalg.lstsq(rows, np.concatenate([rest, np.zeros(len(free))]), rcond=None)[0]
+        i = int(np.argmax(np.abs(fitted)))
+        h = free.pop(i)
+        weights[h] = float(fitted[i].astype(dtype.scalar))
+        rest = rest - weights[h] * curves[:, h]
+    return weights / mass
+
+
+def _starts(data: Sample, heads: int) -> list[np.ndarray]:
+    """Rates at Chebyshev points of every scale, and around one rate."""
+    offsets = np.linspace(-1, 1, heads) if heads > 1 else np.zeros(1)
+    centres = np.geomspace(2 / data.length, 4.0, CENTRES)
+    near = [data.bounded(centre * np.exp(width * offsets)) for centre in centres for width in WIDTHS]
+    return [chebyshev_rates(data, heads, eta) for eta in ETAS] + near
+
+
+def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+    """The best coefficients [H] under the penalty, and what is left of the lags and of the penalty's rows [S + H]."""
+    columns = data.columns(rates)
+    unseen = data.family.columns(rates, np.arange(data.family.first_lag, data.lags[0]))  # lag 0 where it does not count
+    sizes = np.sqrt((columns**2).sum(axis=0) + (unseen**2).sum(axis=0))
+    rows = np.concatenate([columns / sizes, penalty * np.eye(len(rates))])
+    target = np.concatenate([data.target, np.zeros(len(rates))])
+    scaled = np.linalg.lstsq(rows, target, rcond=None)[0]
+    return scaled / sizes, target - rows @ scaled
+
+
+def _descended(data: Sample, rates: np.ndarray, penalty: float) -> np.ndarray:
+    """The local optimum in the rates, coefficients eliminated (variable projection), sorted.  [H]"""
+
+    def left(u: np.ndarray) -> np.ndarray:
+        return _penalised(data, data.rates_at(u), penalty)[1]
+
+    found = least_squares(left, data.coordinate(data.bounded(rates)), xtol=1e-6, ftol=1e-6, max_nfev=EVALUATIONS)
+    return np.sort(data.rates_at(found.x))
+
+
+def _size(residual: np.ndarray) -> float:
+    return float(residual @ residual)

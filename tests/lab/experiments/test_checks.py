@@ -85,8 +85,26 @@ def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
     assert loss == pytest.approx(0.01, rel=0.02)
     numbers = composed_numbers(4, 1)
     assert numbers.lower <= numbers.possible <= loss
-    assert numbers.possible <= numbers.float32 <= 0.02  # as large as float32 affords: 0.0136
+    assert numbers.possible <= numbers.float32 <= 0.0136  # as large as float32 affords
     assert composed_numbers(8, 2).possible < 1e-12
+
+
+@pytest.mark.parametrize(("lag", "float32", "bfloat16"), [(2, 1.1e-9, 0.0031), (4, 0.0136, 0.442), (8, 0.7931, 0.8102)])
+def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
+    """Limits found by other searches; training reached 0.848 at lag 8."""
+    numbers = composed_numbers(lag, 1)
+    assert numbers.float32 <= float32
+    assert numbers.bfloat16 <= bfloat16
+
+
+def test_layers_compose_as_the_formats_hold_them():
+    one, two, three = (composed_numbers(8, layers) for layers in (1, 2, 3))
+    assert two.possible < two.float32 < two.bfloat16 <= one.bfloat16
+    assert two.possible < 1e-12 < 1e-3 < two.float32 < 0.1 < one.float32  # unrounded weights of 1e38 are no floor
+    assert three.float32 < two.float32
+    assert three.bfloat16 < 0.1 < two.bfloat16
+    assert two.floor == two.float32
+    assert "as it draws them" in two.note
 
 
 @pytest.mark.parametrize("bias", ["lin", "log1p"])
@@ -107,6 +125,21 @@ def test_floors_of_biases_lie_between_0_and_the_residual_alone(bias):
     numbers = bias_numbers("power:1.2", bias, 2, 64)
     assert 0 <= numbers.possible < trivial_loss("power:1.2", 64)
     assert numbers.lower is None or numbers.lower <= numbers.possible * (1 + 1e-9)
+    assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-3, abs=1e-12)
+    assert numbers.bfloat16 == pytest.approx(numbers.possible, rel=0.05, abs=1e-4)
+
+
+def test_buckets_as_the_formats_hold_them():
+    numbers = bias_numbers("exp:0.5", "t5", 2, 64)  # the last buckets are 0 up to rounding
+    assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-3)
+    assert numbers.possible < numbers.bfloat16 < 1e-4
+
+
+def test_a_table_as_the_formats_hold_it():
+    numbers = bias_numbers("power:1.2", "table", 2, 64)
+    assert numbers.possible == 0 < numbers.float32 < 1e-12
+    rho = kernels.build("power:1.2").values(64)[1:]
+    assert 0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)  # probability and weight, 2^-9 of each value at most
 
 
 def test_floors_by_hand():

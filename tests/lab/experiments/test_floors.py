@@ -61,8 +61,23 @@ def test_numbers_of_an_unreachable_arm():
     assert numbers.possible == pytest.approx(3)
     assert 2.7 < numbers.lower < 3
     assert "affine" in numbers.note
+    assert numbers.lower_for == "affine readouts with sum|a| <= 1e+09"
     assert "vacuous" in numbers.promised_text
     assert promised("exp-2b:reading=positions", "lin", 64, 2)[0] > 1e10
+
+
+@pytest.mark.parametrize(
+    ("arm", "limit"), [("lin-64-lags", 2.874), ("lin-1-lags", 2.96), ("log-64-lags", 2.95), ("lin-64-positions", 2.99)]
+)
+def test_linear_arms_on_far_signs_have_weights(arm, limit):
+    """Training reached 2.874 with lin heads at lags 48, 56 and 99: the constant answer, 3, is no floor."""
+    arms = {each.name: each for each in exp_2b.as_written(Profile.LAPTOP).arms}
+    numbers = arms[arm].numbers()
+    assert numbers.lower <= numbers.possible <= limit
+    assert numbers.possible <= numbers.float32 * (1 + 1e-6)
+    assert numbers.float32 <= numbers.bfloat16 * (1 + 1e-4) <= 3.001  # a rounding may help
+    assert (numbers.constant, numbers.lower_for) == (False, "sum|a| <= 1e+09")
+    assert numbers.floor >= numbers.possible
 
 
 def test_walsh_of_known_functions():
@@ -79,6 +94,7 @@ def test_one_head_codes_two_signs(bias):
     numbers = code_numbers("exp-1b-repaired", bias, 4, 80, 16)
     assert numbers.possible < 1e-20
     assert numbers.float32 < 1e-6
+    assert numbers.float32 < numbers.bfloat16 < 1e-2
     assert code_numbers("exp-1b-repaired", bias, 4, 3, 16).possible is None
 
 
@@ -119,6 +135,20 @@ def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
     assert lower(32, 63) == 0
     assert lower(32, 16, grid=16) >= lower(32, 16) - 1e-9  # a finer grid is sharper
     assert triangle_numbers(32, 8).lower == lower(32, 8)
+
+
+@pytest.mark.parametrize("m", [2, 4, 16, 64, 65])
+def test_triangle_network_survives_rounding(m):
+    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the weights exactly."""
+    numbers = triangle_numbers(32, m)
+    assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
+    assert numbers.bfloat16 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
+
+
+def test_a_construction_in_bfloat16():
+    arms = {each.name: each for each in exp_2b.as_written(Profile.LAPTOP).arms}
+    numbers = arms["table-3-lags"].numbers()
+    assert numbers.possible <= numbers.float32 <= numbers.bfloat16 < 1e-2
 
 
 def test_triangle_floor_holds_against_fitted_functions():

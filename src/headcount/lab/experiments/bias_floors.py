@@ -7,8 +7,12 @@ alibi, none               fixed curves: least squares, which is the floor exactl
 t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
 table                     any positive kernel with one head: 0
 rope, fire                not computed
+
+Representable (alibi, none, t5, table): the same heads as `theory.rounding` evaluates them: logits and softmax in float32, then the
+probabilities and the heads' weights are rounded to the format, and products add up in float32.
 """
 
+import dataclasses
 import functools
 
 import jax.numpy as jnp
@@ -18,6 +22,7 @@ from headcount.lab.experiments.kernel_numbers import kernel_numbers
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.kernels import AbstractKernel, kernels
 from headcount.model.biases.shaped import T5
+from headcount.theory.rounding import Dtype
 
 FITTED = {"lin": "lin", "log": "log", "log1p": "log1p", "peak": "peak", "kerple-power": "lin", "kerple-log": "log1p"}
 PROJECTION = "least squares in float64"
@@ -35,15 +40,20 @@ def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
     built = kernels.build(kernel)
     if bias in FITTED:
         return _fitted(built, bias, heads, length)
+    values = built.values(length)[1:]
     if bias == "table":
-        return Numbers(
+        exact = Numbers(
             promised_text="none", possible=0.0, lower=0.0, certificate="a loss is not negative", note="one head draws any positive kernel"
         )
-    values = built.values(length)[1:]
+        return _with_one_head(exact, values, values)
     if bias in ("alibi", "none"):
-        return _projected(values, _curves(bias, heads, length), "fixed curves: exact for this number of heads")
+        curves = _curves(bias, heads, length)
+        found, numbers = _projected(values, curves, "fixed curves: exact for this number of heads")
+        return _rounded(numbers, values, np.concatenate([np.ones_like(curves[:1]), curves]), found)
     if bias == "t5":
-        return _projected(values, _buckets(length), "constant on buckets: exact for every number of heads")
+        buckets = _buckets(length)
+        found, numbers = _projected(values, buckets, "constant on buckets: exact for every number of heads")
+        return _with_one_head(numbers, values, buckets @ found)
     return Numbers(promised_text="none", certificate="none", note=f"no floor is computed for {bias}")
 
 
@@ -74,8 +84,30 @@ def _buckets(length: int) -> np.ndarray:
     return (index[:, None] == np.unique(index)[None, :]).astype(float)
 
 
-def _projected(values: np.ndarray, columns: np.ndarray, note: str) -> Numbers:
+def _projected(values: np.ndarray, columns: np.ndarray, note: str) -> tuple[np.ndarray, Numbers]:
+    """The best coefficients of the columns, and what they leave."""
     found, *_ = np.linalg.lstsq(columns, values, rcond=None)
     off = values - columns @ found
     loss = float(off @ off)
-    return Numbers(promised_text="none", possible=loss, lower=loss, certificate=PROJECTION, note=note)
+    return found, Numbers(promised_text="none", possible=loss, lower=loss, certificate=PROJECTION, note=note)
+
+
+def _with_one_head(exact: Numbers, values: np.ndarray, drawn: np.ndarray) -> Numbers:
+    """The formats of a kernel that one head draws, its logits the logarithms: lag 0, which the residual gives, and values below 0 get none."""
+    return _rounded(exact, values, np.maximum(np.concatenate([[0.0], drawn]), 0.0)[:, None], np.ones(1))
+
+
+def _rounded(exact: Numbers, values: np.ndarray, curves: np.ndarray, coefficients: np.ndarray) -> Numbers:
+    """With the loss in each format of heads with these curves [length, H], lag 0 first, and coefficients [H]."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(curves).astype(np.float32)
+    unnormalised = np.exp(logits - logits.max(axis=0))
+    probabilities = unnormalised / unnormalised.sum(axis=0, dtype=np.float32)
+    weights = coefficients * curves.sum(axis=0)
+
+    def loss(dtype: Dtype) -> float:
+        p, w = (z.astype(dtype.scalar).astype(np.float32) for z in (probabilities, weights))
+        off = values - (p @ w)[1:].astype(np.float64)
+        return float(off @ off)
+
+    return dataclasses.replace(exact, float32=loss(Dtype.FLOAT32), bfloat16=loss(Dtype.BFLOAT16))

@@ -7,19 +7,21 @@ so T = T_1 + … + T_L with T_i about T/L.
 Linear model (no networks, no normalisation, so that a head is e^{-p s} exactly), Boolean tokens, exact population loss: the loss
 is ||1{s=T} - kernel||_2^2, and answering 0 costs 1. Floors: L = 1 the best l2 fit with its certificate; L > 1 what the
 composition of the best single-layer fits gives, computed by convolving them (an upper bound of the floor; no lower
-bound is known). Lag 0 is free in every layer: a layer's heads write to a channel of their own, and whoever reads it, the next
-layer's values or the readout, subtracts from it any multiple of the channel that the heads read, which the residual has kept.
+bound is known): once unrounded, and once for each number format, with the heads that are best in it as it draws them.
+Lag 0 is free in every layer: a layer's heads write to a channel of their own, and whoever reads it, the next layer's values
+or the readout, subtracts from it any multiple of the channel that the heads read, which the residual has kept.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from headcount.lab.experiments.kernel_numbers import fitted, kernel_numbers
+from headcount.lab.experiments.kernel_numbers import fitted, kernel_numbers, l2_problem, representable
 from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Variant
 from headcount.memory.kernels import Lag
+from headcount.theory.rounding import Dtype, rounded_kernel
 
 HEADS = 4
 LENGTH = 32
@@ -81,18 +83,36 @@ def composed_numbers(lag: int, layers: int) -> Numbers:
     """The floor of L layers of HEADS lin heads for 1{s = lag}."""
     if layers == 1:
         return kernel_numbers(Lag(lag), "lin", HEADS, LENGTH, residual=True)
-    kernel = functools.reduce(np.convolve, [_layer(part) for part in split(lag, layers)])
-    off = kernel[:LENGTH] - (np.arange(LENGTH) == lag)
+    lags = " + ".join(map(str, split(lag, layers)))
     return Numbers(
         promised_text="none: Theorem 3.1 is about one layer",
-        possible=float(off @ off),
+        possible=_composed(lag, layers, _layer),
         certificate="none",
-        note=f"the best single-layer fits of lags {' + '.join(map(str, split(lag, layers)))}, convolved in float64; others may do better",
+        float32=_composed(lag, layers, functools.partial(_rounded_layer, Dtype.FLOAT32)),
+        bfloat16=_composed(lag, layers, functools.partial(_rounded_layer, Dtype.BFLOAT16)),
+        note=f"the best single-layer fits of lags {lags} or of fewer layers, convolved in float64; float32 and bfloat16: of the heads "
+        "that are best in the format, their kernels as it draws them; others may do better",
     )
+
+
+def _composed(lag: int, layers: int, layer: Callable[[int], np.ndarray]) -> float:
+    """The loss on 1{s = lag} of at most so many layers one after another: any of them may be idle."""
+    kernels = [functools.reduce(np.convolve, [layer(part) for part in split(lag, used)])[:LENGTH] for used in range(1, layers + 1)]
+    return min(float(((kernel - (np.arange(LENGTH) == lag)) ** 2).sum()) for kernel in kernels)
 
 
 def _layer(lag: int) -> np.ndarray:
     """What one layer of the best heads draws for 1{s = lag}, lag >= 1, its residual at lag 0.  [LENGTH]"""
     kernel = fitted(Lag(lag), "lin", HEADS, LENGTH, residual=True).drawn()[:LENGTH]
     kernel[0] = 0.0
+    return kernel
+
+
+def _rounded_layer(dtype: Dtype, lag: int) -> np.ndarray:
+    """The same in a number format: the heads that are best in it, as it draws them.  [LENGTH]"""
+    heads = representable(Lag(lag), "lin", HEADS, LENGTH, True, str(dtype)).head_sum
+    assert heads is not None
+    problem = l2_problem(Lag(lag), "lin", LENGTH, residual=True)
+    kernel = np.zeros(LENGTH)
+    kernel[problem.first_lag :] = rounded_kernel(problem, heads, dtype)
     return kernel

@@ -39,37 +39,45 @@ def promised() -> str:
 def trained(heads: int = 8) -> str:
     """What heads could reach beside a trained loss (4a), and what they cannot beside a reported one (2b)."""
     could = fitted(exp_4a.KERNEL, "lin", heads, exp_4a.LAGS + 1).error.l2 ** 2
-    below = f"4a: {heads} lin heads could leave {could:.2g} of {exp_4a.ENERGY:.3g}, reported for 64: {exp_4a.REPORTED['lin-64']:g}"
-    case, reported = "affine readouts of lin or log heads", exp_2b.REPORTED[-1]
-    above = f"2b: {case}, weights up to {GENEROUS:g}, leave at least {_down(min(_far_floors().values()))} of {_far_variance():g}"
+    possible = f"4a: {heads} lin heads could leave {could:.2g} of {exp_4a.ENERGY:.3g}"
+    below = f"{possible}, reported for 64 trained ones: {exp_4a.REPORTED['lin-64']:g}"
+    floor, reported = _down(min(_far_floors().values())), exp_2b.REPORTED[-1]
+    case = f"affine readouts of lin or log heads, weights up to {GENEROUS:g}"
+    above = f"2b, x_48 + x_56 + x_99: {case}, leave at least {floor} of {_far_variance():g}"
     return f"{below}; {above}, certified; reported {reported.what}: {reported.value:g}"
 
 
 def heavy(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
-    """s^-1/2 at lag 0 and its partial sums, beside a kernel that Theorem 5.1 is about."""
-    rows = []
-    for kernel in (exp_4a.KERNEL, Power(summable)):
-        sums = [float(kernel.values(S + 1).sum()) for S in sizes]
-        biases = [bias for bias in ("lin", "log") if not refusals_of(Problem(kernel, family(bias)))]
-        applies = f"Theorem 5.1 applies to {' and '.join(biases) or 'neither lin nor log'}"
-        rows.append((f"s^-{kernel.exponent:g}: {', '.join(f'{total:.4g}' for total in sums)}", sums[-1], applies))
-    (slow, last, neither), (fast, _, one) = rows
+    """The partial sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is about."""
+    slow, fast = exp_4a.KERNEL, Power(summable)
     with np.errstate(divide="ignore"):
-        zero = float(exp_4a.KERNEL.formula(np.float64(0), np))
-    grows = f"{last / (2 * math.sqrt(sizes[-1])):.4f} times 2 sqrt S at the last"
-    return f"sums over {', '.join(f'{S:g}' for S in sizes)} lags of {slow} ({grows}; {neither}), of {fast} ({one}); at s = 0 the former is {zero:g}"
+        zero = float(slow.formula(np.float64(0), np))
+    growth = ", ".join(f"{total / (2 * math.sqrt(S)):.3f}" for S, total in zip(sizes, _sums(slow, sizes), strict=True))
+    over = f"sums over {', '.join(f'{S:g}' for S in sizes)} lags"
+    sums = f"{_summed(slow, sizes)}, that is {growth} times 2 sqrt S; {_summed(fast, sizes)}"
+    return f"{over}: {sums}; at s = 0 s^-{slow.exponent:g} is {zero:g}"
+
+
+def _sums(kernel: Power, sizes: tuple[int, ...]) -> list[float]:
+    return [float(kernel.values(S + 1).sum()) for S in sizes]
+
+
+def _summed(kernel: Power, sizes: tuple[int, ...]) -> str:
+    """The sums, and the biases for which Theorem 5.1 has nothing against the kernel on all lags."""
+    biases = [bias for bias in ("lin", "log") if not refusals_of(Problem(kernel, family(bias)))]
+    sums = ", ".join(f"{total:.4g}" for total in _sums(kernel, sizes))
+    return f"s^-{kernel.exponent:g} {sums} (Theorem 5.1 applies with {' and '.join(biases) or 'neither lin nor log'})"
 
 
 def light(rate: float = 5.0, window: int = 1000) -> str:
     """The mass beyond lag 0, what log heads lose there, and what is left with log(1 + s) and with the residual."""
-    kernel, log = Exponential(rate), family("log")
-    there = log.columns(np.geomspace(0.01, 100, 9), np.zeros(1))  # [1, rates]: the heads' weights at lag 0
+    kernel, energy = Exponential(rate), Exponential(2 * rate)  # rho and rho^2
+    beyond = [kernel.tail(lag + 1) / kernel.tail(0) for lag in (0, 9)]
+    mass = f"e^(-{rate:g}s): of its mass {beyond[0]:.2g} lies beyond lag 0, {beyond[1]:.1g} beyond lag 9"
+    there = family("log").columns(np.geomspace(0.01, 100, 9), np.zeros(1))  # [1, rates]: the heads' weights at lag 0
     lost = float(np.min((kernel.values(1)[:, None] - there) ** 2))
-    mass = f"e^(-{rate:g}s): of its mass {kernel.tail(1) / kernel.tail(0):.2g} lies beyond lag 0, {kernel.tail(10) / kernel.tail(0):.1g} beyond lag 9"
-    energy = Exponential(2 * rate)
-    bare = (
-        f"log heads weigh lag 0 by {float(np.abs(there).max()):g}: without a residual they leave at least {lost:g} of {energy.tail(0):.6g}"
-    )
+    seen = f"log heads weigh lag 0 by {float(np.abs(there).max()):g}"
+    bare = f"{seen}: without a residual they leave at least {lost:g} of {energy.tail(0):.6g}"
     shifted = fitted(kernel, "log1p", 1, window).error.l2 ** 2
     around = fitted(kernel, "log", 1, window, residual=True).error.l2 ** 2
     mended = f"one log1p head leaves {shifted:.2g}, the residual alone {energy.tail(1):.2g}, the residual and one log head {around:.2g}"
@@ -99,9 +107,8 @@ def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str
     equal = (heads // len(lags),) * len(lags)
     rows = [f"one layer of {sum(counts)}, shared as {counts}: {shallow:.6g}"]
     for layers in (counts, equal):
-        deep = functools.reduce(
-            math.hypot, (math.exp(c) * h**-n for c, h in zip(logs, layers, strict=True))
-        )  # a layer adds its block's error
+        errors = [math.exp(c) * h**-n for c, h in zip(logs, layers, strict=True)]
+        deep = functools.reduce(math.hypot, errors)  # layer by layer, each adds its block
         rows.append(f"layers of {layers}, at most {max(layers)} a layer, {sum(layers)} in total: {deep:.6g}")
     return f"errors C H_k^-n of lin heads, lags {lags}, n = {n}: " + "; ".join(rows)
 
@@ -121,10 +128,11 @@ def needs(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
     two = sum(x * (share / sum(shares)) ** -n for x, share in zip(b, shares, strict=True))
     more = math.hypot(*b)
     ratio = (two / more) ** (1 / n)
-    case = f"{len(b)} equal memories, n = {n}: Theorem 4.1 leaves {two:.3g} H^-{n} (2 layers), Proposition 4.5 {more:.3g} H^-{n} (M + 1 layers)"
-    right = f"for the same error 2 layers need {ratio:.3g} times the heads a layer of M + 1"
+    leaves = f"Theorem 4.1 leaves {two:.3g} H^-{n} (2 layers), Proposition 4.5 {more:.3g} H^-{n} (M + 1 layers)"
+    right = f"for the same error 2 layers need {ratio:.3g} times as many heads a layer as M + 1"
     printed = f"with the formulas as D.2 places them {1 / ratio:.3g} times, so that depth would cost heads"
-    return f"{case}; {right}, {printed}. To read: H_need in D.2 beside E_Attn of Theorem 4.1 and of Proposition 4.5"
+    read = "to read: H_need in D.2 beside E_Attn of Theorem 4.1 and of Proposition 4.5"
+    return f"{len(b)} equal memories, n = {n}: {leaves}; {right}, {printed}; {read}"
 
 
 def orthogonal(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 60) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from headcount.core.refs import Ref
 from headcount.lab.experiments.cells import SPREADS, rate_cells
 from headcount.lab.experiments.kernel_numbers import kernel_numbers
-from headcount.lab.experiments.sparse_numbers import GENEROUS, built_numbers, unreachable_numbers
+from headcount.lab.experiments.sparse_numbers import GENEROUS, affine_numbers, built_numbers
 from headcount.lab.experiments.sparse_runs import FAR_LENGTH, FAR_SEEDS, SEEDS, far_memory
 from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Variant
 from headcount.lab.hypothesis import Benefit, Hypothesis, NoBenefit, Part, Reported
@@ -75,7 +75,7 @@ def _far_arm(reading: str, bias: str, heads: int, profile: Profile) -> Arm:
         "model": linear_model({"kind": bias, **SPREADS["uniform"]}, heads),
         "train": {"steps": STEPS[profile], "length": FAR_LENGTH, "loss": "population", "log": 10},
     }
-    return Arm(f"{bias}-{heads}-{reading}", run, lambda: unreachable_numbers(memory, bias, heads, 2), f"{bias}, {reading}", heads)
+    return Arm(f"{bias}-{heads}-{reading}", run, lambda: affine_numbers(memory, bias, heads, 2), f"{bias}, {reading}", heads)
 
 
 def _table_arm(profile: Profile) -> Arm:

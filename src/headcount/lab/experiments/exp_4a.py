@@ -113,7 +113,7 @@ def as_meant(profile: Profile) -> Study:
         id="4a",
         claim="For a heavy-tailed memory, log heads learn better than lin heads.",
         ref=Ref("wang-e-2024", "Section 6, experiment 4a"),
-        parts=tuple(Part(f"{h} heads", Benefit(f"lin-{h}", f"log-{h}")) for h in (1, 4, 16) if h in size["heads"]),
+        parts=tuple(Part(f"{h} head{'s' * (h > 1)}", Benefit(f"lin-{h}", f"log-{h}")) for h in (1, 4, 16) if h in size["heads"]),
         scale=Scale.LOG10_RATIO,
         trivial=ENERGY,
         reported=REPORTED_TEXT,

@@ -66,7 +66,7 @@ def as_meant(profile: Profile) -> Study:
         id="4b",
         claim="For a light-tailed memory, lin heads learn better than log heads.",
         ref=Ref("wang-e-2024", "Section 6, experiment 4b"),
-        parts=tuple(Part(f"{h} heads", Benefit(f"log1p-{h}", f"lin-{h}")) for h in heads if h in TESTED),
+        parts=tuple(Part(f"{h} head{'s' * (h > 1)}", Benefit(f"log1p-{h}", f"lin-{h}")) for h in heads if h in TESTED),
         scale=Scale.LOG10_RATIO,
         trivial=ENERGY,
         reported=(Reported("lin, 1 head: MSE", REPORTED["lin-1"], "<"), Reported("log, 64 heads: MSE", REPORTED["log-64"])),

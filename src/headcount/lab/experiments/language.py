@@ -10,8 +10,11 @@ import dataclasses
 import math
 from typing import Any
 
+from headcount.core.errors import require
 from headcount.lab.experiments.study import Numbers
+from headcount.memory.named import targets
 from headcount.memory.named.corpus import LARGEST_BYTE
+from headcount.memory.named.stdlib import Stdlib
 
 TRIVIAL = math.log(LARGEST_BYTE + 1)  # every byte alike: what a diverged run counts as
 NO_FLOOR = Numbers(
@@ -46,6 +49,15 @@ def text(size: TextSize, corpus: str | None) -> dict[str, Any]:
     """The memory of a run on text."""
     options = {"path": str(corpus)} if corpus else {}
     return {"kind": "stdlib", "megabytes": size.megabytes, **options}
+
+
+def check_corpus(size: TextSize, corpus: str) -> None:
+    """Refuse texts that do not have a window for training and one for testing, before anything runs."""
+    built = targets.build(text(size, corpus))
+    assert isinstance(built, Stdlib)
+    for split in (built, built.held_out()):
+        short = f"{split.data.size} bytes for the {split.split} split of {corpus}"
+        require(split.data.size > size.length, short, f"more than a window of {size.length}", "give more text")
 
 
 def gpt(width: int, head_dim: int, window: int, **sizes: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import numpy as np
 from headcount.core.registry import PartSpec
 from headcount.lab.experiments.study import Arm, Numbers, Study
 from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
+from headcount.lab.reproduce import SMALLEST
 from headcount.lab.signatures import LEARNED, Diagnosis, diagnose, sufficient_layers
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.named import targets, unnamed
@@ -61,6 +62,11 @@ def _mean(finals: Sequence[Mapping[str, float]], column: str) -> float:
     return float(np.mean([final[column] for final in finals]))
 
 
+def _mean_loss(finals: Sequence[Mapping[str, float]], column: str) -> float:
+    """Geometric, as in the table of arms: losses span decades. A loss of exactly 0 counts as `SMALLEST`."""
+    return float(np.exp(np.mean(np.log([max(final[column], SMALLEST) for final in finals]))))
+
+
 def _floors(
     arm: Arm, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, numbers: Mapping[str, Numbers]
 ) -> FloorPattern | None:
@@ -75,8 +81,8 @@ def _floors(
     others = [known[n] for n in same if _bias(specs[n]) != _bias(spec) and _heads(specs[n]) == _heads(spec)]
     if not (more and others):
         return None
-    floor, loss = known[arm.name], _mean(finals[arm.name], "eval_loss")
-    return FloorPattern(max(loss, 1e-30), trivial, floor, min(*more, floor), min(others))
+    floor, loss = known[arm.name], _mean_loss(finals[arm.name], "eval_loss")
+    return FloorPattern(loss, trivial, floor, min(*more, floor), min(others))
 
 
 def _task(spec: RunSpec) -> str:
@@ -171,7 +177,7 @@ def _lengths(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LengthPatt
     target = unnamed(targets.build(spec.memory))
     if trivial is None or not tested > trained or not isinstance(target, EssentialMemory):
         return None
-    losses = [max(_mean(finals, column), 1e-30) for column in ("train_loss", "eval_loss")]
+    losses = [_mean_loss(finals, column) for column in ("train_loss", "eval_loss")]
     return LengthPattern(np.array([trained, tested]), np.array(losses), reach_of(target, tested), trivial)
 
 

@@ -8,6 +8,7 @@ c' + r x_t + sum_s kappa(s) x_{t-s}, so
 
 and the norm has a certified lower bound for every kappa with sum|a| <= budget, whatever the number of heads (`theory.bounds`).
 It is not a bound for ReLU readouts: in principle one could decode a head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons.
+Heads fitted to the lags with a penalty for rounding show what such a readout can do (`affine_numbers`).
 
 **A construction** (`construct`) shows what is possible: exact for a free bias a lag, and for lags 1 and 2.
 """
@@ -16,18 +17,26 @@ import dataclasses
 import functools
 import itertools
 import math
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 
 from headcount.construct import Construction, construct
+from headcount.construct.check import measure as measured_answers
+from headcount.construct.check import probes
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
 from headcount.theory.bounds import LowerBound, lower_bound
+from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
+from headcount.theory.rounding import Dtype, penalised_fits, rounded_errors
 from headcount.theory.theorems import bound
 
 WINDOW = 1000
@@ -66,9 +75,14 @@ def walsh(target: str) -> Walsh:
 @functools.lru_cache(maxsize=64)
 def lag_bound(lags: tuple[int, ...], coefficients: tuple[float, ...], bias: str, budget: float, window: int = WINDOW) -> LowerBound:
     """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer (l2) to sum_i c_i 1{s=Ti}."""
+    return lower_bound(lag_problem(lags, coefficients, bias, budget, window), lowest_rate=0.0)
+
+
+def lag_problem(lags: tuple[int, ...], coefficients: tuple[float, ...], bias: str, budget: float, window: int) -> Problem:
+    """sum_i c_i 1{s=Ti} by heads with sum|a| <= budget, x_t given."""
     kernel = np.zeros(max(lags) + 1)
     kernel[list(lags)] = coefficients
-    return lower_bound(Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget, residual=True), lowest_rate=0.0)
+    return Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget, residual=True)
 
 
 def affine_floor(target: str, bias: str, budget: float = GENEROUS, window: int = WINDOW) -> tuple[float, LowerBound]:
@@ -87,10 +101,47 @@ def unreachable_numbers(target: str, bias: str, heads: int, width: int, budget: 
         promised_text=text,
         possible=walsh(target).variance,
         lower=floor,
-        lower_for="affine readouts only",
+        lower_for=f"affine readouts with sum|a| <= {budget:g}",
         certificate=f"{found.method}, {found.ref}",
         constant=True,
         note=f"possible: the constant answer. Caveat: {CAVEAT.format(budget=budget)}",
+    )
+
+
+SEARCHED = 8  # heads that are fitted at most: a model with more contains them
+
+
+@functools.lru_cache(maxsize=32)
+def _affine_fits(target: str, bias: str, heads: int, budget: float, window: int) -> dict[str, float]:
+    """The smallest mean squared errors found for an affine readout of so many heads: exact, and in each format."""
+    parts, lags = walsh(target), fixed_memory(target).lags
+    problem = lag_problem(lags, parts.coefficients, bias, budget, window)
+    least = {"exact": parts.variance, **dict.fromkeys(map(str, Dtype), parts.variance)}  # no head
+    for dtype in Dtype:
+        for found in penalised_fits(problem, heads, dtype):
+            if found.coefficient_sum <= budget:
+                exact = measure(problem, found)
+                rounded = rounded_errors(problem, found, dtype, exact)
+                least["exact"] = min(least["exact"], parts.rest + exact.l2**2)
+                least[str(dtype)] = min(least[str(dtype)], parts.rest + rounded.error.l2**2)
+    return least
+
+
+def affine_numbers(target: str, bias: str, heads: int, width: int, budget: float = GENEROUS, window: int = WINDOW) -> Numbers:
+    """Decaying heads on far lags behind an affine readout: the best heads found that float32 or bfloat16 bears, and the floor."""
+    floor, bounded = affine_floor(target, bias, budget, window)
+    value, text = promised(target, bias, heads, width)
+    least = _affine_fits(target, bias, min(heads, SEARCHED), budget, window)
+    return Numbers(
+        promised=value,
+        promised_text=text,
+        possible=least["exact"],
+        lower=floor,
+        lower_for=f"sum|a| <= {budget:g}",
+        certificate=f"{bounded.method}, {bounded.ref}",
+        float32=least["float32"],
+        bfloat16=least["bfloat16"],
+        note=f"possible: the best found of at most {SEARCHED} heads with sum|a| <= {budget:g}; the lower bound holds for any number of heads",
     )
 
 
@@ -110,6 +161,16 @@ def built(target: str, bias: str, heads: int, length: int) -> Construction:
     return construct(target, bias, heads=heads, normaliser="softmax", precision="float32", length=length)
 
 
+def _in_bfloat16(found: Construction) -> float:
+    """The mean squared error of a construction whose weights are rounded to bfloat16, on the sequences of its own check."""
+
+    def held(leaf: Any) -> Any:
+        return jnp.asarray(leaf.astype(ml_dtypes.bfloat16).astype(np.float32)) if isinstance(leaf, np.ndarray) else leaf
+
+    inputs = probes(found.target, found.request, found.draft.model, found.draft.only_longest)
+    return measured_answers(found.target, jax.tree.map(held, found.draft.model), inputs).mse
+
+
 def built_numbers(target: str, bias: str, heads: int, width: int, length: int) -> Numbers:
     """What a construction reaches; a model with more of everything contains it, its other weights zero."""
     found = built(target, bias, heads, length)
@@ -120,6 +181,7 @@ def built_numbers(target: str, bias: str, heads: int, width: int, length: int) -
         lower=0.0,
         certificate="a squared error is not negative",
         float32=found.float32.mse if fits else None,
+        bfloat16=_in_bfloat16(found) if fits else None,
         note=f"built: {found.theorem}, {found.architecture.heads} heads, {found.architecture.width} neurons",
     )
 
@@ -133,7 +195,8 @@ def code_numbers(target: str, bias: str, heads: int, width: int, length: int, la
 
     v = sum_{s>=1} phi(s) x_{t-s} (lag 0 leaves through the residual) lies within r = sum_{s>=3} phi(s) of one of the four centres
     ±phi(1) ± phi(2), and these intervals are disjoint where phi(2) > r and phi(1) - phi(2) > r. A piecewise linear function that is
-    constant on each has at most 8 corners. The network is evaluated on random sequences in float64 and float32. More `layers` pass it on.
+    constant on each has at most 8 corners. The network is evaluated on random sequences in float64, in float32, and in float32 with
+    weights rounded to bfloat16. More `layers` pass it on.
     """
     memory = fixed_memory(target)
     assert memory.lags == (1, 2)
@@ -149,18 +212,22 @@ def code_numbers(target: str, bias: str, heads: int, width: int, length: int, la
     net = zigzag(np.ones(1), knots, np.repeat(answers, 2))
     x = np.random.default_rng(0).choice([-1.0, 1.0], (4096, length))
     y = answers[np.argsort(order)][((x[:, 1] > 0) * 2 + (x[:, 2] > 0)).astype(int)]
-    errors = {}
-    for dtype in (np.float64, np.float32):
-        v = (x.astype(dtype) @ np.where(np.arange(length) > 0, phi, 0.0).astype(dtype)).astype(dtype)
-        hidden = np.maximum(v[:, None] * net.b[:, 0].astype(dtype) + net.c.astype(dtype), dtype(0))
-        errors[dtype] = float(np.mean((hidden @ net.a.astype(dtype) - y) ** 2))
+    weights = (np.where(np.arange(length) > 0, phi, 0.0), net.a, net.b[:, 0], net.c)
+
+    def error(stored: np.dtype, used: Any) -> float:
+        head, a, b, c = (w.astype(stored).astype(used) for w in weights)
+        hidden = np.maximum((x.astype(used) @ head)[:, None] * b + c, 0)
+        return float(np.mean((hidden @ a - y) ** 2))
+
+    fits = net.neurons <= width
     value, text = promised(target, bias, heads, width) if layers == 1 else (None, "none: Theorem 3.1 is about one layer")
     return Numbers(
         promised=value,
         promised_text=text,
-        possible=errors[np.float64] if net.neurons <= width else None,
+        possible=error(np.dtype(np.float64), np.float64) if fits else None,
         lower=0.0,
         certificate="a squared error is not negative",
-        float32=errors[np.float32] if net.neurons <= width else None,
+        float32=error(Dtype.FLOAT32.scalar, np.float32) if fits else None,
+        bfloat16=error(Dtype.BFLOAT16.scalar, np.float32) if fits else None,
         note=f"one head of rate {rate[0]:g} codes both signs, {net.neurons} neurons decode them; a larger model contains it",
     )

@@ -96,6 +96,7 @@ class Study:
     y_log: bool = True
     ratios: bool = True  # whether a quotient of two losses means something: not so for nats
     notes: tuple[str, ...] = ()
+    panels: Mapping[str, str] = dataclasses.field(default_factory=dict)  # series → its own y label, where losses count different things
 
     def __post_init__(self):
         names = [arm.name for arm in self.arms]

@@ -10,7 +10,8 @@ the left end of j, so its error is at least the least-squares error of one line 
 sum over all choices of m cells is a shortest path. (Moments are exact for a piecewise linear wave; rounding is below 1e-9 of the value.)
 
 **A network** (possible). Follow the wave for m - 2 pieces, then stay at its mean 0: one neuron for the offset, one for the first slope, one a
-corner, the last at a zero crossing. With 2 teeth + 1 neurons the wave itself.
+corner, the last at a zero crossing. With 2 teeth + 1 neurons the wave itself. Representable: the same weights rounded to the format,
+evaluated in float32 on the midpoints of a grid.
 """
 
 import functools
@@ -21,9 +22,10 @@ import numpy as np
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.readouts import Triangle
 from headcount.memory.readouts.network import ReluNetwork, zigzag
+from headcount.theory.rounding import Dtype
 
 GRID = 8  # cells a piece of the wave
-
+POINTS = 512  # midpoints a piece, where rounded weights are evaluated
 
 VARIANCE = 1 / 3  # of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
 
@@ -49,6 +51,18 @@ def follower(teeth: int, neurons: int) -> ReluNetwork:
     knots = np.concatenate([np.arange(whole + 1) / teeth - 1, [(whole + 0.5) / teeth - 1, 1.0]])
     values = np.concatenate([-((-1.0) ** np.arange(whole + 1)), [0.0, 0.0]])
     return zigzag(np.ones(1), knots, values)
+
+
+def representable(teeth: int, neurons: int, dtype: Dtype) -> float:
+    """The mean squared error of `follower` with its weights as the format holds them."""
+    if neurons < 4:
+        return VARIANCE  # the answer 0, which every format holds
+    net = follower(teeth, neurons)
+    a, b, c = (weights.astype(dtype.scalar).astype(np.float32) for weights in (net.a, net.b[:, 0], net.c))
+    count = 2 * teeth * POINTS
+    u = (np.arange(count) + 0.5) * (2 / count) - 1
+    answers = np.maximum(u.astype(np.float32)[:, None] * b + c, np.float32(0)) @ a
+    return float(np.mean((answers - _wave(u, teeth)) ** 2))
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,6 +120,8 @@ def triangle_numbers(teeth: int, neurons: int) -> Numbers:
         possible=reached,
         lower=known,
         certificate="dynamic programme over breakpoints (module triangle_floor)",
+        float32=representable(teeth, neurons, Dtype.FLOAT32),
+        bfloat16=representable(teeth, neurons, Dtype.BFLOAT16),
         note=f"{neurons} neurons have at most {neurons} breakpoints, the wave has {2 * teeth - 1}; holds for any number of heads without dot product",
     )
 

@@ -1,0 +1,53 @@
+"""`headcount reproduce` as a user meets it: the folder, the corpus, a selection without training."""
+
+import json
+
+import pytest
+
+from tests.cli.test_cli import run
+
+
+@pytest.fixture(scope="module")
+def rates(tmp_path_factory):
+    """A reproduction that trains nothing."""
+    place = tmp_path_factory.mktemp("rates")
+    return place, run("reproduce", "Rates", "--json", cwd=place)
+
+
+def test_rates_alone_need_no_store(rates):
+    place, done = rates
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["verdicts"], told["profile"]) == ([], "smoke")
+    folder = place / "reproduction-smoke-rates"  # a selection has a folder of its own
+    assert (place / told["report"]).samefile(folder / "report.html")
+    assert json.loads((folder / "verdicts.json").read_text())["experiments"] == ["rates"]
+    assert not (folder / "runs.sqlite").exists()
+    assert "Fitted slopes" in (folder / "report.html").read_text()
+    assert list((folder / "figures").glob("rates-*.svg"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [(("depth",), "rates would be lost"), (("rates", "--profile", "laptop"), "expected a folder of profile laptop")]
+)
+def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(rates, arguments, words):
+    place, _ = rates
+    folder = place / "reproduction-smoke-rates"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = run("reproduce", *arguments, "-o", folder.name, cwd=place)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("texts", "words"), [({}, "0 usable texts"), ({"a": "to be", "b": "or not"}, "expected more than a window")])
+def test_a_corpus_that_is_too_small_is_refused_before_anything_runs(texts, words, tmp_path):
+    (tmp_path / "texts").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "texts" / name).write_text(text)
+    done = run("reproduce", "1a", "--corpus", "texts", cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+    assert [path.name for path in tmp_path.iterdir()] == ["texts"]
