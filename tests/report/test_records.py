@@ -53,10 +53,10 @@ EXACT = Metric("population MSE")
 
 
 def test_one_exact_seed_below_the_certificate_is_a_doubt():
-    arm = Arm("2b", "lin", EXACT, possible=Possible(0.3, 0.2), learned=Learned(0.21, 0.19, 0.23, 2))
+    arm = Arm("2b", "lin", EXACT, possible=Possible(0.3, 0.2), learned=Learned(0.21, 0.19, 0.23, 10, best=0.19))
     assert ["learned 0.19" in doubt for doubt in arm.doubts()] == [True]
     assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()  # a sampled loss has noise
-    assert dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3)).doubts() == ()  # the end of an interval, not a seed
+    assert dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3, best=0.2)).doubts() == ()  # the end of an interval is no seed
     assert len(dataclasses.replace(arm, learned=Learned(0.19, 0.17, 0.21, 3)).doubts()) == 1
 
 

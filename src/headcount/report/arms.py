@@ -17,7 +17,6 @@ contradicts it. Such a loss far below the best weights known shows that better o
 import dataclasses
 
 from headcount.core.errors import require
-from headcount.lab.statistics import FEWEST_SEEDS
 from headcount.report.figure_data import finite
 
 ROUNDING = 1e-9  # a lower bound may exceed the value that it bounds by this relative amount: both are printed doubles
@@ -81,7 +80,8 @@ class Representable:
 class Learned:
     """Mean and interval over the seeds that finished; `seeds` counts all, `diverged` those that did not finish.
 
-    `accuracy` is the mean share of right answers; `trained` the mean loss at the length of training, where the loss shown is at another.
+    `accuracy` is the mean share of right answers; `trained` the mean loss at the length of training, where the loss shown is at another;
+    `best` the smallest loss of a seed.
     """
 
     mean: float | None = None
@@ -91,6 +91,7 @@ class Learned:
     diverged: int = 0
     accuracy: float | None = None
     trained: float | None = None
+    best: float | None = None
 
     def __post_init__(self):
         count = f"{self.diverged} of {self.seeds} seeds diverged"
@@ -107,9 +108,8 @@ class Learned:
 
     @property
     def lowest(self) -> float | None:
-        """At least what the best seed reached: `low` is its loss where seeds are too few for an interval, which else may reach below it."""
-        few = self.seeds - self.diverged < FEWEST_SEEDS
-        return self.low if few and self.low is not None else self.mean
+        """What the best seed reached; the mean where that was not told."""
+        return self.mean if self.best is None else self.best
 
 
 @dataclasses.dataclass(frozen=True)

@@ -119,6 +119,7 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
                     learned.diverged,
                     learned.accuracy,
                     None if trained is None else trained.mean,
+                    min(learned.losses) if finished else None,
                 ),
                 outcome.parameters,
                 learned.cell if len(outcome.learned) > 1 else "",
