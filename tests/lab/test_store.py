@@ -2,6 +2,8 @@
 
 import math
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -219,3 +221,28 @@ def test_a_step_that_fails_leaves_the_old_store(path):
     with Store(path) as store:
         assert len(store.specs()) == 4
         assert store._connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'added'").fetchone() == (0,)
+
+
+HALF = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size=1")  # so that pages reach the disk before the end
+connection.execute("BEGIN")
+connection.execute("CREATE TABLE runs (id TEXT)")
+for _ in range(500):
+    connection.execute("INSERT INTO runs VALUES (?)", ("x" * 1000,))
+os._exit(9)
+"""
+
+
+def test_a_store_whose_maker_died_in_the_middle_is_made_anew(tmp_path):
+    """Killed before the switch to WAL: a journal is left that only a writer may undo."""
+    path = tmp_path / "runs.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version=0")
+    subprocess.run([sys.executable, "-c", HALF, str(path)], check=False)
+    assert path.with_name("runs.sqlite-journal").stat().st_size > 0
+    with Store(path) as store:
+        assert store.rows() is not None
+    with Store(path, read_only=True) as store:
+        assert store.rows()[0] == []

@@ -17,6 +17,8 @@ from headcount.core.errors import HeadcountError, InputError, require
 
 APPLICATION = 0x48434E54  # "HCNT" in the file's header: how a store is told from any other database
 BUSY_SECONDS = 30.0
+# A writer died in the middle of making the store: SQLite undoes that as soon as the file is opened for writing, and not before.
+UNFINISHED = ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY")
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
@@ -118,17 +120,25 @@ def _readable(path: Path) -> sqlite3.Connection:
     """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are done without."""
     address = f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
     with told(path):
-        connection = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return _looked_at(f"{address}?mode=ro")
         except sqlite3.OperationalError as error:
-            connection.close()
+            if error.sqlite_errorname in UNFINISHED:
+                _looked_at(f"{address}?mode=rw").close()
+                return _looked_at(f"{address}?mode=ro")
             if not error.sqlite_errorname.startswith("SQLITE_CANTOPEN") or path.with_name(path.name + "-wal").exists():
                 raise
-            connection = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None)
-        except BaseException:
-            connection.close()
-            raise
+            return _looked_at(f"{address}?mode=ro&immutable=1")
+
+
+def _looked_at(address: str) -> sqlite3.Connection:
+    """A connection that has read something: before that SQLite opens no file."""
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
