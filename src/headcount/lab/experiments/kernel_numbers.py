@@ -11,11 +11,13 @@ bound. One lag T is then within reach of T lin heads, at any price in coefficien
 
 import dataclasses
 import functools
+from decimal import Decimal
 
 from flint import fmpq
 
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.kernels import AbstractKernel
+from headcount.theory.bounds import LowerBound
 from headcount.theory.families import FAMILIES, family
 from headcount.theory.frozen import from_decimal
 from headcount.theory.kernel_fit import KernelFit, fit_kernel
@@ -76,6 +78,10 @@ def representable(kernel: AbstractKernel, bias: str, heads: int, window: int, re
     return best
 
 
+def _certificate(bound: LowerBound) -> str:
+    return f"{bound.method}, {bound.ref}" if bound.value else "a squared error is not negative"
+
+
 def kernel_numbers(kernel: AbstractKernel, bias: str, heads: int, window: int, variance: float = 1.0, residual: bool = False) -> Numbers:
     """The numbers of `heads` heads on a kernel over `window` lags; `residual`: the model adds x_t, so that lag 0 costs nothing."""
     fit = fitted(kernel, bias, heads, window, residual=residual)
@@ -88,8 +94,9 @@ def kernel_numbers(kernel: AbstractKernel, bias: str, heads: int, window: int, v
         promised_text="vacuous" if fit.promised.vacuous else (why or str(fit.promised.source)),
         possible=variance * fit.errors.absolute.l2**2,
         lower=variance * bound.value**2 if certified and bound is not None else None,
-        certificate=f"{bound.method}, {bound.ref}" if certified and bound is not None else "none",
+        certificate=_certificate(bound) if certified and bound is not None else "none",
         float32=float32,
         bfloat16=bfloat16,
-        note=f"{fit.heads} heads, sum|a| = {fit.coefficient_sum}" + (", lag 0 free through the residual" if residual else ""),
+        note=f"{fit.heads} heads, sum|a| = {Decimal(str(fit.coefficient_sum)):.3g}"
+        + (", lag 0 free through the residual" if residual else ""),
     )

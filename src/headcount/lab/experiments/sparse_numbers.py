@@ -27,6 +27,7 @@ import numpy as np
 from headcount.construct import Construction, construct
 from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
+from headcount.lab.experiments.kernel_numbers import SEARCHED
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import ArrayKernel
@@ -106,9 +107,6 @@ def unreachable_numbers(target: str, bias: str, heads: int, width: int, budget: 
         constant=True,
         note=f"possible: the constant answer. Caveat: {CAVEAT.format(budget=budget)}",
     )
-
-
-SEARCHED = 8  # heads that are fitted at most: a model with more contains them
 
 
 @functools.lru_cache(maxsize=32)
