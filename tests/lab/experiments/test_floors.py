@@ -67,15 +67,16 @@ def test_numbers_of_an_unreachable_arm():
 
 
 @pytest.mark.parametrize(
-    ("arm", "limit"), [("lin-64-lags", 2.874), ("lin-1-lags", 2.96), ("log-64-lags", 2.95), ("lin-64-positions", 2.99)]
+    ("arm", "limit"),  # limits: what training reached
+    [("lin-64-lags", 2.8703), ("lin-1-lags", 2.96), ("log-64-lags", 2.9449), ("log-1-positions", 2.99100), ("log-64-positions", 2.9725)],
 )
 def test_linear_arms_on_far_signs_have_weights(arm, limit):
-    """Training reached 2.874 with lin heads at lags 48, 56 and 99: the constant answer, 3, is no floor."""
+    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely many lags, where there are 1000."""
     arms = {each.name: each for each in exp_2b.as_written(Profile.LAPTOP).arms}
     numbers = arms[arm].numbers()
     assert numbers.lower <= numbers.possible <= limit
     assert numbers.possible <= numbers.float32 * (1 + 1e-6)
-    assert numbers.float32 <= numbers.bfloat16 * (1 + 1e-4) <= 3.001  # a rounding may help
+    assert numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02  # rounded probabilities leave the class, which may help a little
     assert (numbers.constant, numbers.lower_for) == (False, "sum|a| <= 1e+09")
     assert numbers.floor >= numbers.possible
 

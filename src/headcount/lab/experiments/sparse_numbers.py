@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,7 @@ from headcount.construct.check import probes
 from headcount.lab.experiments.kernel_numbers import SEARCHED
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.fixed import FixedMemory
-from headcount.memory.kernels import ArrayKernel
+from headcount.memory.kernels import AbstractKernel, ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
 from headcount.theory.bounds import LowerBound, lower_bound
@@ -86,6 +86,20 @@ def lag_problem(lags: tuple[int, ...], coefficients: tuple[float, ...], bias: st
     return Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget, residual=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class OnWindow(AbstractKernel):
+    """A list of values of which nothing is said beyond the window: a model that is read at position N has no lag N, so heads may decay slowly."""
+
+    kind: ClassVar[str] = "on-window"
+    values_there: ArrayKernel
+
+    def formula(self, s, m):
+        return self.values_there.formula(s, m)
+
+    def tail(self, start):
+        return math.inf
+
+
 def affine_floor(target: str, bias: str, budget: float = GENEROUS, window: int = WINDOW) -> tuple[float, LowerBound]:
     """The smallest mean squared error of an affine readout, certified, and its certificate."""
     parts = walsh(target)
@@ -114,6 +128,7 @@ def _affine_fits(target: str, bias: str, heads: int, budget: float, window: int)
     """The smallest mean squared errors found for an affine readout of so many heads: exact, and in each format."""
     parts, lags = walsh(target), fixed_memory(target).lags
     problem = lag_problem(lags, parts.coefficients, bias, budget, window)
+    problem = dataclasses.replace(problem, kernel=OnWindow(problem.kernel))  # type: ignore[arg-type]
     least = {"exact": parts.variance, **dict.fromkeys(map(str, Dtype), parts.variance)}  # no head
     for dtype in Dtype:
         for found in penalised_fits(problem, heads, dtype):
