@@ -142,6 +142,23 @@ def test_a_table_as_the_formats_hold_it():
     assert 0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)  # probability and weight, 2^-9 of each value at most
 
 
+@pytest.mark.parametrize(
+    ("bias", "curve"),
+    [
+        ("kerple-log", lambda s: (1 + 1e-4 * s) ** -500.0),  # nearly e^{-0.05 s}
+        ("peak", lambda s: np.exp(-2e-5 * ((s + 1250) ** 2 - 1250**2))),  # a centre before lag 0: e^{-0.05 s} times a slow factor
+    ],
+)
+def test_two_numbers_a_head_are_used(bias, curve):
+    """What one head does by hand, two heads must do; training reached 0.03 and 0.02."""
+    lags = np.arange(1.0, 256)
+    rho, drawn = kernels.build("exp:0.05").values(256)[1:], curve(lags)
+    by_hand = ((rho - drawn * (rho @ drawn) / (drawn @ drawn)) ** 2).sum()
+    numbers = bias_numbers("exp:0.05", bias, 2, 256)
+    assert numbers.possible <= min(by_hand, 1e-4)
+    assert numbers.possible * (1 - 1e-6) <= numbers.float32 <= 1e-4
+
+
 def test_floors_by_hand():
     rho = kernels.build("power:1.2").values(64)[1:]
     assert bias_numbers("power:1.2", "none", 2, 64).possible == pytest.approx(((rho - rho.mean()) ** 2).sum())

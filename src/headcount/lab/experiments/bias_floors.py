@@ -1,8 +1,8 @@
 """What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1 <= s < N} (rho(s) - heads(s))^2.
 
 lin, log, log1p           the best l2 fit found and its certificate (`kernel_numbers`, lag 0 free)
-peak                      the best sum of peaks found, without a bound from below
-kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): at most their floor
+peak                      the best sum of peaks found, also with centres before lag 0; no bound from below
+kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): their fit, or a better one with two numbers a head
 alibi, none               fixed curves: least squares, which is the floor exactly
 t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
 table                     any positive kernel with one head: 0
@@ -14,9 +14,11 @@ probabilities and the heads' weights are rounded to the format, and products add
 
 import dataclasses
 import functools
+from collections.abc import Callable, Mapping
 
 import jax.numpy as jnp
 import numpy as np
+from scipy.optimize import least_squares
 
 from headcount.lab.experiments.kernel_numbers import kernel_numbers
 from headcount.lab.experiments.study import Numbers
@@ -59,16 +61,51 @@ def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
 
 def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbers:
     found = kernel_numbers(kernel, FITTED[bias], heads, length, residual=True)
-    if bias == FITTED[bias]:
+    if bias not in LOGITS:
         return found
-    return Numbers(
+    known = Numbers(
         promised_text="none",
         possible=found.possible,
         certificate="none",
         float32=found.float32,
         bfloat16=found.bfloat16,
-        note=f"contains {FITTED[bias]}: {found.note}",
+        note=found.note if bias == FITTED[bias] else f"contains {FITTED[bias]}: {found.note}",
     )
+    values = kernel.values(length)[1:]
+    curves, coefficients, loss = _searched(values, bias, heads)
+    better = _rounded(
+        dataclasses.replace(known, possible=loss, note="least squares over both numbers of every head"), values, curves, coefficients
+    )
+    return min(known, better, key=lambda numbers: numbers.floor or 0.0)
+
+
+LOGITS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {  # of the lag, log of the rate, second number
+    "peak": lambda s, u, v: -np.exp(u) * (s - v) ** 2,
+    "kerple-log": lambda s, u, v: -np.exp(u) * np.log1p(np.exp(np.clip(v, -30, 30)) * s),
+    "kerple-power": lambda s, u, v: -np.exp(u) * s ** np.clip(v, 0.01, 2.0),
+}
+SECOND = {"peak": (-2000.0, 64.0), "kerple-log": (-6.0, 6.0), "kerple-power": (0.05, 2.0)}  # where the search starts from
+STARTS = 16
+
+
+def _searched(values: np.ndarray, bias: str, heads: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """The best of several local optima in the heads' numbers, coefficients eliminated: curves [length, H], lag 0 first, coefficients, loss."""
+    lags = np.arange(len(values) + 1.0)[:, None]  # [length, 1]
+
+    def drawn(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u, v = theta.reshape(2, heads)
+        logits = LOGITS[bias](lags, np.clip(u, -30, 30), v)
+        curves = np.exp(logits - logits.max(axis=0))
+        return curves, np.linalg.lstsq(curves[1:], values, rcond=None)[0]
+
+    def left(theta: np.ndarray) -> np.ndarray:
+        curves, coefficients = drawn(theta)
+        return values - curves[1:] @ coefficients
+
+    rng = np.random.default_rng(0)
+    starts = [np.concatenate([rng.uniform(-12, 2, heads), rng.uniform(*SECOND[bias], heads)]) for _ in range(STARTS)]
+    found = min((least_squares(left, start, max_nfev=200) for start in starts), key=lambda each: each.cost)
+    return *drawn(found.x), float(2 * found.cost)
 
 
 def _curves(bias: str, heads: int, length: int) -> np.ndarray:
