@@ -24,6 +24,17 @@ def _hash(figure: FigureData) -> str:
     return hashlib.sha256(b"".join(figures.files(figure).values())).hexdigest()
 
 
+def test_points_that_no_line_joins_have_markers_however_many():
+    many = tuple(float(i) for i in range(40))
+    curve = Curve("a learned", "measured", many, (0.5,) * 40, (0.4,) * 40, (0.6,) * 40, "a")
+    names = tuple(f"arm {i}" for i in range(40))
+    data = FigureData("many", "bias", "Many", Axis("", "category", names), Axis("MSE", "log"), (curve,))
+    with figures.style("x"):
+        axes = figures.draw(data).axes[0]
+    marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
+    assert len(marked) == 40
+
+
 def test_the_same_bytes_in_another_process():
     code = "from tests.report.test_figures import FIGURES, _hash; print(_hash(FIGURES[0]))"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}

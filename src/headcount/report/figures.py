@@ -153,7 +153,8 @@ def _lift(values: Sequence[float | None], bottom: float | None) -> list[float]:
     return lifted if bottom is None else [value if math.isnan(value) else max(value, bottom) for value in lifted]
 
 
-def _marker(curve: Curve, number: int) -> dict[str, Any]:
+def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
+    """`dots`: points that no line joins, which are nothing without a marker."""
     colour = LIGHT[FAMILIES[number]]
     if curve.kind == "paper":
         return {
@@ -163,7 +164,7 @@ def _marker(curve: Curve, number: int) -> dict[str, Any]:
             "markeredgecolor": colour,
             "markeredgewidth": 1.6,
         }
-    if curve.kind == "measured" and len(curve.x) <= MARKED:
+    if curve.kind == "measured" and (dots or len(curve.x) <= MARKED):
         return {"marker": MARKERS[number], "markersize": 5.5}
     alone = {"floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8}, "lower": {"marker": "^", "markersize": 6}}
     return alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}  # one point is no line
@@ -193,7 +194,7 @@ def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
         if low is not None and high is not None:
             axes.plot(_lift((low, high), bottom), [place] * 2, color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt", zorder=3)
         if curve.kind in ("measured", "paper"):
-            axes.plot([value], [place], color=colour, linestyle="none", zorder=5, **_marker(curve, number))
+            axes.plot([value], [place], color=colour, linestyle="none", zorder=5, **_marker(curve, number, dots=True))
         else:
             axes.plot([value], [place], color=colour, linestyle="none", zorder=4, **BARS[curve.kind])
 

@@ -39,7 +39,7 @@ SIZES: Mapping[Profile, Mapping[str, Any]] = {
 def studies(profile: Profile) -> tuple[Study, ...]:
     """One study: the arms `bias kernel`."""
     size = SIZES[profile]
-    arms = tuple(_arm(bias, kernel, i, size["steps"]) for bias in size["biases"] for i, kernel in enumerate(size["kernels"]))
+    arms = tuple(_arm(bias, kernel, i, size["steps"]) for i, kernel in enumerate(size["kernels"]) for bias in size["biases"])
     return (
         Study(
             "bias",
