@@ -42,3 +42,11 @@ def test_the_errata_page_has_the_findings_first_and_all_their_evidence():
     assert all(row.evidence == f"seen at {row.id}" for row in page)
     with pytest.raises(ValueError):
         checks.errata_page(["too few"])
+
+
+def test_what_is_shown_beside_the_studies():
+    evidence = [f"seen at {e.id}" for e in (*FINDINGS, *ERRATA)]
+    both, none = checks.Beside.of(evidence, [], [TABLE]), checks.Beside.of(evidence, [], [])
+    assert (len(both.tables), len(both.figures), both.sections) == (1, 1, (checks.RATES,))
+    assert (none.tables, none.figures, none.sections) == ((), (), ())  # no section without its tables
+    assert both.errata == none.errata != ()

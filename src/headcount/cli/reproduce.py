@@ -74,7 +74,7 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
     from headcount.lab.local import LocalEngine
     from headcount.lab.reproduce import Reproduction, finals_of, reproduce
     from headcount.lab.untrained import Untrained
-    from headcount.report import checks
+    from headcount.report.checks import Beside
     from headcount.report.reproduction import report_of
     from headcount.report.write import write
 
@@ -88,19 +88,9 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
         if not isinstance(result, Reproduction):
             raise KeyboardInterrupt if result.interrupted else CheckFailed(f"{result.missing} runs are missing; run the same command again")
         found = [(o.study.key, diagnosed(o.study, finals_of(o), {a.arm.name: a.numbers for a in o.arms})) for o in result.outcomes]
-        tables = work.tables()
-        report = report_of(
-            result,
-            profile=profile,
-            command=command,
-            seconds=time.perf_counter() - started,
-            store="runs.sqlite",
-            errata=checks.errata_page(work.errata()),
-            tables=[checks.rate_table(tables)] if tables else [],
-            figures=checks.rate_figures(tables),
-            signatures=checks.signature_rows(found),
-            sections=[checks.RATES] if tables else [],
-        )
+        beside = Beside.of(work.errata(), found, work.tables())
+        seconds = time.perf_counter() - started
+        report = report_of(result, profile=profile, command=command, seconds=seconds, store="runs.sqlite", beside=beside)
         say("figures")
         return report, write(report, folder, aside.map)
 

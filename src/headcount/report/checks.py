@@ -1,5 +1,6 @@
 """Rates, errata and failure signatures as records of the report."""
 
+import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
@@ -15,6 +16,26 @@ RATES = Experiment(
     (("", "Theory and measurement on the same axes; nothing is trained. The fitted slope carries a 90% interval."),),
     check=True,
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class Beside:
+    """What a report shows beside its studies: the errata page, what runs lacked, and the rates, which train nothing."""
+
+    errata: tuple[Erratum, ...] = ()
+    signatures: tuple[SignatureRow, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[FigureData, ...] = ()
+    sections: tuple[Experiment, ...] = ()
+
+    @classmethod
+    def of(cls, evidence: Sequence[str], found: Iterable[tuple[str, dict[str, Diagnosis]]], rates: Sequence[RateTable]) -> "Beside":
+        """From the evidence of every erratum, the diagnoses by study and arm, and the rate tables (or none)."""
+        shown = ((rate_table(rates),), tuple(rate_figures(rates)), (RATES,)) if rates else ((), (), ())
+        return cls(tuple(errata_page(evidence)), tuple(signature_rows(found)), *shown)
+
+
+NOTHING = Beside()
 
 
 def rate_figures(tables: Sequence[RateTable]) -> list[FigureData]:

@@ -13,8 +13,9 @@ from headcount.lab.reproduce import ArmOutcome, Reproduction, StudyOutcome, summ
 from headcount.lab.reproduce import Learned as Summarised
 from headcount.lab.statistics import FEWEST_SEEDS
 from headcount.report.arms import Arm, Learned, Metric, Possible, Promised, Representable
+from headcount.report.checks import NOTHING, Beside
 from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData
-from headcount.report.records import Erratum, Experiment, Report, SignatureRow, SpecFile, Table, VerdictRow
+from headcount.report.records import Experiment, Report, SpecFile, VerdictRow
 from headcount.report.text import plural
 
 
@@ -25,12 +26,7 @@ def report_of(
     command: str,
     seconds: float,
     store: str,
-    errata: Sequence[Erratum] = (),
-    tables: Sequence[Table] = (),
-    figures: Sequence[FigureData] = (),
-    signatures: Sequence[SignatureRow] = (),
-    sections: Sequence[Experiment] = (),
-    notes: Sequence[str] = (),
+    beside: Beside = NOTHING,
 ) -> Report:
     """Everything that `headcount reproduce` shows."""
     outcomes = result.outcomes
@@ -40,18 +36,17 @@ def report_of(
         profile=profile,
         seconds=seconds,
         command=command,
-        experiments=(*_experiments(outcomes), *sections),
+        experiments=(*_experiments(outcomes), *beside.sections),
         verdicts=tuple(_verdicts(outcomes)),
         arms=tuple(row for outcome in outcomes for arm in outcome.arms for row in arm_rows(outcome.study, arm)),
         figures=(
             *(figure for outcome in outcomes for figure in study_figures(outcome, said.get(outcome.study.id, ()))),
-            *figures,
+            *beside.figures,
         ),
-        tables=tuple(tables),
-        signatures=tuple(signatures),
-        errata=tuple(errata),
+        tables=beside.tables,
+        signatures=beside.signatures,
+        errata=beside.errata,
         specs=tuple(spec_file(outcome.study) for outcome in outcomes),
-        notes=tuple(notes),
         versions=tuple(sorted(result.versions.items())),
         store=store,
     )
