@@ -24,6 +24,7 @@ from tests.cli.test_cli import run
         (("reproduce", "4a", "--workers", "0"), "0 workers"),
         (("reproduce", "4a", "-o", "/dev/null/sub"), "cannot write to /dev/null/sub"),
         (("reproduce", "1a", "--corpus", "missing"), "corpus missing"),
+        (("reproduce", "4a", "--corpus", __file__), "leave out the corpus"),
         (("reproduce", "1a", "--corpus", "."), "inside it"),
         (("doctor", "--jsn"), "--jsn"),
         (("train", "missing.toml"), "cannot read missing.toml"),

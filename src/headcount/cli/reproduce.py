@@ -49,11 +49,9 @@ def reproduce(
     _check_corpus(corpus, folder, profile)
     command = _command(selected, profile, out, corpus)
     from headcount.lab.experiments.study import Profile
-    from headcount.report.folder import ready
     from headcount.report.write import check_replaced
 
     check_replaced(folder, profile, names)
-    ready(folder)
     report, page = run(names, Profile(profile), folder, None if corpus is None else str(corpus), workers, command)
     if json:
         from headcount.report.write import summary
@@ -75,11 +73,13 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
     from headcount.lab.reproduce import Reproduction, finals_of, reproduce
     from headcount.lab.untrained import Untrained
     from headcount.report.checks import Beside
+    from headcount.report.folder import ready
     from headcount.report.reproduction import report_of
     from headcount.report.write import write
 
     started = time.perf_counter()
     studies = studies_of(names, profile, corpus)
+    ready(folder)
     _announce(studies, profile)
     with watcher() as watch, progress() as say, Aside() as aside:
         work = Untrained(aside, names, profile, corpus, say)
