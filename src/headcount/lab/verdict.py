@@ -295,12 +295,8 @@ def _sentences(r: _Reading) -> Iterable[str]:
         yield f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g}, {deciding.ci.high:.3g}] ({deciding.unit})."
         yield f"Claimed there: {claimed}."
     if r.measured is Outcome.NOT_SUPPORTED:
-        against = min(1.0, deciding.p_refute * len(r.found))
-        yield (
-            f"Against the claim: p = {against:.2g}, corrected for {len(r.found)} comparisons."
-            if len(r.found) > 1
-            else (f"Against the claim: p = {against:.2g}.")
-        )
+        corrected = f", corrected for {len(r.found)} comparisons" if len(r.found) > 1 else ""
+        yield f"Against the claim: p = {min(1.0, deciding.p_refute * len(r.found)):.2g}{corrected}."
     if r.measured is Outcome.INCONCLUSIVE and all(finding.p <= h.alpha for finding in r.found):
         yield "Its intervals alone support it; Holm's correction over the family does not."
     if r.measured is Outcome.INCONCLUSIVE and any(finding.p_refute <= h.alpha for finding in r.found):

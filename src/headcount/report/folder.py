@@ -21,9 +21,14 @@ LIST = ".headcount-report.json"
 
 def ready(folder: Path) -> None:
     """The folder, made if need be, and seen to take a file: before hours of work, not after."""
+    _scratch(folder).rmdir()
+
+
+def _scratch(folder: Path) -> Path:
+    """A hidden new folder inside `folder`, which is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        Path(tempfile.mkdtemp(prefix=".report.", dir=folder)).rmdir()
+        return Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
     except OSError as error:
         raise InputError(f"cannot write to {folder} ({error.strerror})", "a writable folder", "choose another place") from None
 
@@ -38,8 +43,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         require(
             name in ours or not place.exists(), f"{place} exists and is not from an earlier report", "a free place", "choose another folder"
         )
-    ready(folder)
-    work = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
+    work = _scratch(folder)
     try:
         _move_in(folder, work, files, ours)
     except OSError as error:
