@@ -1,4 +1,5 @@
-"""Certified lower bounds: the reference tables of the project's numerical study next to ours, with pass/fail and seconds.
+"""Certified lower bounds: the reference tables of the project's numerical study next to ours, with
+pass/fail and seconds.
 
     python benchmarks/bounds_tables.py            all tables, a few minutes on one core
     python benchmarks/bounds_tables.py --quick    a sample of each
@@ -21,7 +22,8 @@ from headcount.theory.families import family
 from headcount.theory.problem import Problem
 
 BUDGETS = ("10", "1e3", "1e5", "1e7")
-# Lower bounds for lag T with sum|a| <= C, any number of heads, window 1024. '1-x' prints the distance from one.
+# Lower bounds for lag T with sum|a| <= C, any number of heads, window 1024. '1-x' prints the
+# distance from one.
 INDICATORS = {
     "lin": {
         1: ("0.2273", "0", "0", "0"),
@@ -57,8 +59,25 @@ KERNELS: list[tuple[AbstractKernel, str, int, float, str]] = [
     (Oscillating(0.05, 0.3), "log", 1001, 1e7, "0.557"),
 ]
 # s^-0.5 by H = 1.. lin heads, relative l1 over 1000 lags, no budget.
-BY_HEADS = ("9.3e-2", "1.8e-2", "4.2e-3", "1.1e-3", "2.6e-4", "6.2e-5", "1.4e-5", "3.4e-6", "7.6e-7", "1.7e-7", "3.7e-8", "8.0e-9")
-FEWEST = {0.5: (3, 6, 9), 1.5: (4, 7, 10), 3.0: (2, 4, 7)}  # certified minimum heads for 1e-2, 1e-4, 1e-6
+BY_HEADS = (
+    "9.3e-2",
+    "1.8e-2",
+    "4.2e-3",
+    "1.1e-3",
+    "2.6e-4",
+    "6.2e-5",
+    "1.4e-5",
+    "3.4e-6",
+    "7.6e-7",
+    "1.7e-7",
+    "3.7e-8",
+    "8.0e-9",
+)
+FEWEST = {
+    0.5: (3, 6, 9),
+    1.5: (4, 7, 10),
+    3.0: (2, 4, 7),
+}  # certified minimum heads for 1e-2, 1e-4, 1e-6
 CHEBYSHEV = {4: "6912", 8: "3.7e7", 16: "3.9e16", 32: "2.0e33", 99: "6.0e105", 256: "3.4e275"}
 BINOMIAL = {
     2: "6.75",
@@ -86,7 +105,10 @@ class Row:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.label:34s} {self.theirs:>10s} {self.ours:>14s}  {'pass' if self.passed else 'FAIL'} {self.seconds:7.2f} s"
+        return (
+            f"{self.label:34s} {self.theirs:>10s} {self.ours:>14s} "
+            f" {'pass' if self.passed else 'FAIL'} {self.seconds:7.2f} s"
+        )
 
 
 def least(printed: str) -> float:
@@ -104,7 +126,9 @@ def least_size(printed: str) -> float:
     return float(value) + float(Decimal(1).scaleb(int(value.as_tuple().exponent))) / 2
 
 
-def measured(label: str, theirs: str, problem: Problem, heads: int | None, scale: float = 1.0) -> Row:
+def measured(
+    label: str, theirs: str, problem: Problem, heads: int | None, scale: float = 1.0
+) -> Row:
     start = time.perf_counter()
     bound = lower_bound(problem, heads)
     seconds = time.perf_counter() - start
@@ -149,7 +173,15 @@ def fewest_rows(quick: bool) -> list[Row]:
             start, fewest = time.perf_counter(), 1
             while lower_bound(problem, fewest).value / scale > tol:
                 fewest += 1
-            rows.append(Row(f"heads for {tol:g}, s^-{exponent:g}", str(theirs), str(fewest), fewest >= theirs, time.perf_counter() - start))
+            rows.append(
+                Row(
+                    f"heads for {tol:g}, s^-{exponent:g}",
+                    str(theirs),
+                    str(fewest),
+                    fewest >= theirs,
+                    time.perf_counter() - start,
+                )
+            )
     return rows
 
 
@@ -161,7 +193,15 @@ def weight_rows() -> list[Row]:
             bound = weight_needed(T, family("lin"), tol, method)
             reached = bound.log10 >= float(Decimal(theirs).log10()) + math.log10(1 - 0.06)
             shown = f"{bound.value:.4g}" if math.isfinite(bound.value) else f"10^{bound.log10:.2f}"
-            rows.append(Row(f"weight, lag {T}, {method}", theirs, shown, reached and check_weight(bound), time.perf_counter() - start))
+            rows.append(
+                Row(
+                    f"weight, lag {T}, {method}",
+                    theirs,
+                    shown,
+                    reached and check_weight(bound),
+                    time.perf_counter() - start,
+                )
+            )
     return rows
 
 

@@ -1,7 +1,9 @@
-"""Published figures of fits and ours side by side, each of ours recomputed in ball arithmetic from the returned heads.
+"""Published figures of fits and ours side by side, each of ours recomputed in ball arithmetic from
+the returned heads.
 
-Theirs were found by multi-start sequential programs and are printed to two or three digits: ours passes if it is not
-above theirs by more than half a unit of the last digit printed. `<5e-9` is their solver's floor.
+Theirs were found by multi-start sequential programs and are printed to two or three digits: ours
+passes if it is not above theirs by more than half a unit of the last digit printed. `<5e-9` is
+their solver's floor.
 
     python -m benchmarks fit_tables            # everything, some minutes
     python benchmarks/fit_tables.py lin 2      # rows whose name begins with these words
@@ -45,9 +47,15 @@ log 4 1e3: 1 1 1 0.99971 0.999 0.999 0.998 0.998 0.998
 log 4 1e5: 1 1 1 0.971 0.906 0.862 0.832 0.82 0.82
 """
 POWERS = {
-    0.5: "2.1e-1 7.5e-2 2.7e-2 8.9e-3 2.6e-3 7.3e-4 1.9e-4 5.0e-5 1.2e-5 3.0e-6 7.1e-7 1.7e-7 3.7e-8",
-    1.5: "3.7e-1 1.6e-1 7.0e-2 2.7e-2 8.8e-3 2.7e-3 7.7e-4 2.2e-4 5.6e-5 1.5e-5 3.6e-6 8.9e-7 2.1e-7",
-    3.0: "4.9e-2 7.7e-3 1.5e-3 3.9e-4 1.1e-4 3.4e-5 1.1e-5 3.8e-6 1.2e-6 3.6e-7 1.0e-7 2.6e-8 6.9e-9",
+    0.5: (
+        "2.1e-1 7.5e-2 2.7e-2 8.9e-3 2.6e-3 7.3e-4 1.9e-4 5.0e-5 1.2e-5 3.0e-6 7.1e-7 1.7e-7 3.7e-8"
+    ),
+    1.5: (
+        "3.7e-1 1.6e-1 7.0e-2 2.7e-2 8.8e-3 2.7e-3 7.7e-4 2.2e-4 5.6e-5 1.5e-5 3.6e-6 8.9e-7 2.1e-7"
+    ),
+    3.0: (
+        "4.9e-2 7.7e-3 1.5e-3 3.9e-4 1.1e-4 3.4e-5 1.1e-5 3.8e-6 1.2e-6 3.6e-7 1.0e-7 2.6e-8 6.9e-9"
+    ),
 }
 TOLERANCES = (1e-2, 1e-4, 1e-6)
 FEWEST = {
@@ -126,9 +134,19 @@ def lag_rows() -> list[Row]:
         name, _, figures = line.partition(":")
         bias, lag, budget = name.split()
         problem = Problem(Lag(int(lag)), family(bias), budget=float(budget))
-        rows += [Row(f"{bias} {lag} C={budget}", t, problem, h) for h, t in zip(HEADS_OF_LAGS, figures.split(), strict=True)]
+        rows += [
+            Row(f"{bias} {lag} C={budget}", t, problem, h)
+            for h, t in zip(HEADS_OF_LAGS, figures.split(), strict=True)
+        ]
     for (bias, lag, budget, heads), theirs in TARGETS.items():
-        rows.append(Row(f"target {bias} {lag} C={budget:.0e}", theirs, Problem(Lag(lag), family(bias), budget=budget), heads))
+        rows.append(
+            Row(
+                f"target {bias} {lag} C={budget:.0e}",
+                theirs,
+                Problem(Lag(lag), family(bias), budget=budget),
+                heads,
+            )
+        )
     return rows
 
 
@@ -136,7 +154,10 @@ def smooth_rows() -> list[Row]:
     rows = []
     for exponent, figures in POWERS.items():
         problem = Problem(Power(exponent), family("lin"), window=1001)
-        rows += [Row(f"s^-{exponent} lin", t, problem, h, relative=True) for h, t in enumerate(figures.split(), 1)]
+        rows += [
+            Row(f"s^-{exponent} lin", t, problem, h, relative=True)
+            for h, t in enumerate(figures.split(), 1)
+        ]
     for (exponent, heads), theirs in LEAST_SQUARES.items():
         problem = Problem(Power(exponent), family("lin"), norm=Norm.L2, window=1001)
         rows.append(Row(f"s^-{exponent} lin l2", theirs, problem, heads, relative=True))
@@ -148,7 +169,12 @@ def budgeted_rows() -> list[Row]:
     for line in BUDGETED.strip().splitlines():
         name, _, figures = line.partition(":")
         kernel, bias, budget = name.split()
-        problem = Problem(BUDGETED_KERNELS[kernel], family(bias), window=1000 if bias == "lin" else 1001, budget=float(budget))
+        problem = Problem(
+            BUDGETED_KERNELS[kernel],
+            family(bias),
+            window=1000 if bias == "lin" else 1001,
+            budget=float(budget),
+        )
         lowest = family(bias).lowest_rate
         rows += [
             Row(f"{kernel} {bias} C={budget}", t, problem, h, True, lowest)
@@ -169,7 +195,8 @@ def run(rows: list[Row]) -> int:
         ok = ours <= ceiling(row.theirs)
         failed += not ok
         print(
-            f"{row.name:22} H={row.heads:<3} {row.theirs:>9} {ours:12.6g}  {'pass' if ok else 'FAIL':5} {seconds:7.2f} s  {fit.method}",
+            f"{row.name:22} H={row.heads:<3} {row.theirs:>9} {ours:12.6g} "
+            f" {'pass' if ok else 'FAIL':5} {seconds:7.2f} s  {fit.method}",
             flush=True,
         )
     return failed
@@ -185,14 +212,21 @@ def run_fewest() -> int:
         ok = all(o <= t for o, t in zip(ours, theirs, strict=True))
         failed += not ok
         seconds = time.perf_counter() - started
-        print(f"{kind}:{value} {bias:5} heads for 1e-2/1e-4/1e-6: {theirs} {ours}  {'pass' if ok else 'FAIL'} {seconds:7.2f} s", flush=True)
+        print(
+            f"{kind}:{value} {bias:5} heads for 1e-2/1e-4/1e-6: {theirs} {ours} "
+            f" {'pass' if ok else 'FAIL'} {seconds:7.2f} s",
+            flush=True,
+        )
     return failed
 
 
 def main(prefix: str = "") -> None:
     started = time.perf_counter()
     print(f"{'figure':22} {'heads':5} {'theirs':>9} {'ours':>12}  {'':5} {'time':>9}  method")
-    failed = sum(run([r for r in rows if r.name.startswith(prefix)]) for rows in (lag_rows(), smooth_rows(), budgeted_rows()))
+    failed = sum(
+        run([r for r in rows if r.name.startswith(prefix)])
+        for rows in (lag_rows(), smooth_rows(), budgeted_rows())
+    )
     if not prefix:
         failed += run_fewest()
     print(f"{failed} failed; {time.perf_counter() - started:.0f} s in all")

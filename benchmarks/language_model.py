@@ -1,9 +1,12 @@
-"""A causal language model's training step (vocabulary 64, N=256, D=128, H=4, FFN 512, batch 16): ours against PyTorch.
+"""A causal language model's training step (vocabulary 64, N=256, D=128, H=4, FFN 512, batch 16):
+ours against PyTorch.
 
-Same architecture, same initial weights, same tokens, same AdamW; the losses of the first steps must agree before anything
-counts. Every contender is a process of its own; windows of a few steps alternate between them, so that a busy machine
-slows both alike, and CPU time is reported next to wall time. PyTorch has one product for queries, keys and values, its fused
-causal attention (explicit softmax where there is a bias: faster here than a mask in the fused one) and its fused AdamW.
+Same architecture, same initial weights, same tokens, same AdamW; the losses of the first steps must
+agree before anything counts. Every contender is a process of its own; windows of a few steps
+alternate between them, so that a busy machine slows both alike, and CPU time is reported next to
+wall time. PyTorch has one product for queries, keys and values, its fused causal attention
+(explicit softmax where there is a bias: faster here than a mask in the fused one) and its fused
+AdamW.
 """
 
 import contextlib
@@ -42,7 +45,9 @@ def tokens() -> np.ndarray:
 
 
 def ours(task: Task, _: Any) -> tuple[Callable[[], np.ndarray], dict[str, np.ndarray]]:
-    """A function that trains STEPS steps and returns their losses, and the weights it starts from."""
+    """A function that trains STEPS steps and returns their losses, and the weights it starts
+    from.
+    """
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -52,9 +57,20 @@ def ours(task: Task, _: Any) -> tuple[Callable[[], np.ndarray], dict[str, np.nda
     from headcount.model.spec import ModelSpec
 
     spec = ModelSpec(
-        layers=task.layers, heads=H, width=D, hidden=M, attention="dot", bias=task.bias, ffn=task.ffn, norm="pre-ln", readout="linear"
+        layers=task.layers,
+        heads=H,
+        width=D,
+        hidden=M,
+        attention="dot",
+        bias=task.bias,
+        ffn=task.ffn,
+        norm="pre-ln",
+        readout="linear",
     )
-    weights, rest = eqx.partition(spec.build(jax.random.key(0), vocabulary=VOCABULARY, outputs=VOCABULARY), eqx.is_inexact_array)
+    weights, rest = eqx.partition(
+        spec.build(jax.random.key(0), vocabulary=VOCABULARY, outputs=VOCABULARY),
+        eqx.is_inexact_array,
+    )
     start = named(weights)
     adamw = optax.adamw(RATE, weight_decay=DECAY)
     data = jnp.asarray(tokens())
@@ -83,11 +99,20 @@ def ours(task: Task, _: Any) -> tuple[Callable[[], np.ndarray], dict[str, np.nda
 def named(model: Any) -> dict[str, np.ndarray]:
     """Weights by PyTorch's names, maps of all heads joined."""
     found = {"embed.weight": model.embedding.weight, "read.weight": model.unembedding}
-    found |= {"norm.weight": model.final_norm.inner.scale, "norm.bias": model.final_norm.inner.offset}
+    found |= {
+        "norm.weight": model.final_norm.inner.scale,
+        "norm.bias": model.final_norm.inner.offset,
+    }
     for i, layer in enumerate(model.layers):
         heads, ffn = layer.attention, layer.ffn
-        maps = [np.asarray(w).reshape(D, D) for w in (heads.score.w_query, heads.score.w_key, heads.w_value)]
-        parts = {"qkv.weight": np.concatenate(maps), "out.weight": np.asarray(heads.w_out).transpose(1, 0, 2).reshape(D, D)}
+        maps = [
+            np.asarray(w).reshape(D, D)
+            for w in (heads.score.w_query, heads.score.w_key, heads.w_value)
+        ]
+        parts = {
+            "qkv.weight": np.concatenate(maps),
+            "out.weight": np.asarray(heads.w_out).transpose(1, 0, 2).reshape(D, D),
+        }
         parts |= {"enter.weight": ffn.w_in, "enter.bias": ffn.offset, "leave.weight": ffn.w_out}
         for name, norm in (("first", layer.attention_norm.inner), ("second", layer.ffn_norm.inner)):
             parts |= {f"{name}.weight": norm.scale, f"{name}.bias": norm.offset}
@@ -109,7 +134,9 @@ def theirs(task: Task, start: dict[str, np.ndarray]) -> tuple[Callable[[], np.nd
     def train():
         losses = []
         for batch in data:
-            loss = functional.cross_entropy(model(batch[:, :-1]).reshape(-1, VOCABULARY), batch[:, 1:].reshape(-1))
+            loss = functional.cross_entropy(
+                model(batch[:, :-1]).reshape(-1, VOCABULARY), batch[:, 1:].reshape(-1)
+            )
             adamw.zero_grad(set_to_none=True)
             loss.backward()
             adamw.step()
@@ -120,7 +147,9 @@ def theirs(task: Task, start: dict[str, np.ndarray]) -> tuple[Callable[[], np.nd
 
 
 def torch_model(task: Task) -> Any:
-    """Pre-LN Transformer; queries and keys unscaled as ours (1/sqrt(q) is in the initial key map)."""
+    """Pre-LN Transformer; queries and keys unscaled as ours (1/sqrt(q) is in the initial key
+    map).
+    """
     import torch
     from torch import nn
     from torch.nn import functional
@@ -150,7 +179,10 @@ def torch_model(task: Task) -> Any:
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.embed, self.layers = nn.Embedding(VOCABULARY, D), nn.Sequential(*(Layer() for _ in range(task.layers)))
+            self.embed, self.layers = (
+                nn.Embedding(VOCABULARY, D),
+                nn.Sequential(*(Layer() for _ in range(task.layers))),
+            )
             self.norm, self.read = nn.LayerNorm(D), nn.Linear(D, VOCABULARY, bias=False)
 
         def forward(self, x):
@@ -160,7 +192,9 @@ def torch_model(task: Task) -> Any:
 
 
 def serve(make: Callable, task: Task, start: Any, pipe: Connection) -> None:
-    """Child process: build, then train whenever asked and answer (losses, wall s, CPU s, peak MB)."""
+    """Child process: build, then train whenever asked and answer (losses, wall s, CPU s, peak
+    MB).
+    """
     if task.core is not None:
         os.sched_setaffinity(0, {task.core})
     train, weights = make(task, start)
@@ -201,32 +235,55 @@ def compare(label: str, task: Task, cores: tuple[int | None, ...]) -> float:
         tasks = [dataclasses.replace(task, core=core) for core in cores]
         opened = [stack.enter_context(contender(ours, t)) for t in tasks]
         groups = {"ours": [pipe for pipe, _ in opened]}
-        groups["PyTorch"] = [stack.enter_context(contender(theirs, t, opened[0][1]))[0] for t in tasks]
+        groups["PyTorch"] = [
+            stack.enter_context(contender(theirs, t, opened[0][1]))[0] for t in tasks
+        ]
         first = {name: window(pipes)[0][0] for name, pipes in groups.items()}
-        np.testing.assert_allclose(first["ours"], first["PyTorch"], rtol=2e-3, err_msg="the two do not train the same model")
+        np.testing.assert_allclose(
+            first["ours"],
+            first["PyTorch"],
+            rtol=2e-3,
+            err_msg="the two do not train the same model",
+        )
         rounds = [{name: window(pipes) for name, pipes in groups.items()} for _ in range(ROUNDS)]
     cells, walls, cpus = [], {}, {}
     for name in groups:
         walls[name] = statistics.median(max(r[1] for r in done[name]) for done in rounds) / STEPS
-        cpus[name] = statistics.median(statistics.mean(r[2] for r in done[name]) for done in rounds) / STEPS
+        cpus[name] = (
+            statistics.median(statistics.mean(r[2] for r in done[name]) for done in rounds) / STEPS
+        )
         peak = rounds[-1][name][0][3]
         rate = len(cores) * BATCH * N / walls[name]
-        cells.append(f"{name} {walls[name] * 1e3:6.0f} ms ({cpus[name] * 1e3:5.0f} CPU) {rate:7,.0f} tokens/s peak {peak:4.0f} MB")
+        cells.append(
+            f"{name} {walls[name] * 1e3:6.0f} ms ({cpus[name] * 1e3:5.0f} CPU) {rate:7,.0f}"
+            f" tokens/s peak {peak:4.0f} MB"
+        )
     ratio = walls["PyTorch"] / walls["ours"]
-    print(f"  {label:<34} {'   '.join(cells)}   {ratio:.2f} x wall, {cpus['PyTorch'] / cpus['ours']:.2f} x CPU", flush=True)
+    print(
+        f"  {label:<34} {'   '.join(cells)}   {ratio:.2f} x wall,"
+        f" {cpus['PyTorch'] / cpus['ours']:.2f} x CPU",
+        flush=True,
+    )
     return ratio
 
 
 def main() -> None:
     cores = sorted(os.sched_getaffinity(0))
-    print(f"causal language model step: V={VOCABULARY} N={N} D={D} H={H} m={M} batch={BATCH}, pre-LN, AdamW; the same losses on both sides")
+    print(
+        f"causal language model step: V={VOCABULARY} N={N} D={D} H={H} m={M} batch={BATCH}, pre-LN,"
+        " AdamW; the same losses on both sides"
+    )
     ratios = []
     for layers in (2, 4):
         task = Task(layers, "none", "gelu", 1)
         ratios.append(compare(f"L={layers} one thread", task, (cores[0],)))
         if len(cores) > 1:
             compare(f"L={layers} two one-thread processes", task, (cores[0], cores[1]))
-            compare(f"L={layers} one process, two threads", dataclasses.replace(task, threads=2), (None,))
+            compare(
+                f"L={layers} one process, two threads",
+                dataclasses.replace(task, threads=2),
+                (None,),
+            )
     compare("L=4 ReLU, one thread", Task(4, "none", "relu", 1), (cores[0],))
     compare("L=4 ALiBi bias, one thread", Task(4, "alibi", "gelu", 1), (cores[0],))
     print(f"bar: at least {BAR} x PyTorch a core at L=4: {'met' if ratios[1] >= BAR else 'MISSED'}")

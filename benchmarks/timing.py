@@ -1,4 +1,6 @@
-"""Interleaved timing: every round runs each candidate once, so that a noisy machine slows all of them alike."""
+"""Interleaved timing: every round runs each candidate once, so that a noisy machine slows all of
+them alike.
+"""
 
 import statistics
 import time
@@ -11,7 +13,8 @@ def interleaved(
     summary: Callable[[list[float]], float] = statistics.median,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Seconds of each candidate over interleaved rounds, after one warm-up call each: the median, or another summary.
+    """Seconds of each candidate over interleaved rounds, after one warm-up call each: the median,
+    or another summary.
 
     `time.process_time` as the clock counts CPU seconds, which a busy machine disturbs less.
     """

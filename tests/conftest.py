@@ -1,15 +1,26 @@
-"""Shared set-up: quick compilation (tests compile much and compute little), and float64 on demand."""
+"""Shared set-up: quick compilation (tests compile much and compute little), and float64 on
+demand.
+"""
 
 import os
 import signal
 import threading
 
-# Read when jax starts, so before anything imports it. Without fusion emitters tests take half the CPU time.
+# Read when jax starts, so before anything imports it. Without fusion emitters tests take half the
+# CPU time.
 QUICKLY = ("multi_thread_eigen=false", "use_fusion_emitters=false")
-FLAGS = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true", *(f"--xla_cpu_{flag}" for flag in QUICKLY)]
+FLAGS = [
+    "--xla_backend_optimization_level=0",
+    "--xla_llvm_disable_expensive_passes=true",
+    *(f"--xla_cpu_{flag}" for flag in QUICKLY),
+]
 os.environ.setdefault("XLA_FLAGS", " ".join(FLAGS))
-# A job in the background ignores ^C, and its children would too: tests that interrupt them need the default.
-if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+# A job in the background ignores ^C, and its children would too: tests that interrupt them need the
+# default.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
     signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")

@@ -8,7 +8,11 @@ import pytest
 
 import headcount
 
-MODULES = sorted(module.name for module in pkgutil.walk_packages(headcount.__path__, "headcount.") if not module.name.endswith("__main__"))
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(headcount.__path__, "headcount.")
+    if not module.name.endswith("__main__")
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -18,5 +22,9 @@ def test_docstring_examples(name):
 
 
 def test_examples_are_found():
-    found = sum(len(test.examples) for name in MODULES for test in doctest.DocTestFinder().find(importlib.import_module(name)))
+    found = sum(
+        len(test.examples)
+        for name in MODULES
+        for test in doctest.DocTestFinder().find(importlib.import_module(name))
+    )
     assert found >= 10

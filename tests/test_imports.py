@@ -1,4 +1,6 @@
-"""Data flows one way: a folder imports only from folders above it. And importing is quiet, quick and light."""
+"""Data flows one way: a folder imports only from folders above it. And importing is quiet, quick
+and light.
+"""
 
 import ast
 import subprocess
@@ -10,7 +12,19 @@ import pytest
 import headcount
 
 ROOT = Path(headcount.__file__).parent
-ORDER = ("core", "memory", "model", "theory", "construct", "train", "lab", "diagnose", "report", "web", "cli")
+ORDER = (
+    "core",
+    "memory",
+    "model",
+    "theory",
+    "construct",
+    "train",
+    "lab",
+    "diagnose",
+    "report",
+    "web",
+    "cli",
+)
 HEAVY = ("matplotlib", "torch", "starlette", "fastapi", "ray", "pandas")
 
 
@@ -40,26 +54,40 @@ def upward_edges(files: dict[str, list[str]]) -> list[str]:
 
 
 def test_no_folder_imports_from_below():
-    files = {"headcount." + ".".join(p.relative_to(ROOT).with_suffix("").parts): list(_imports(p)) for p in ROOT.rglob("*.py")}
+    files = {
+        "headcount." + ".".join(p.relative_to(ROOT).with_suffix("").parts): list(_imports(p))
+        for p in ROOT.rglob("*.py")
+    }
     assert len(files) > 20
-    assert {_folder(name) for name in files} - {None, "__init__"} <= set(ORDER), "a folder that design.md does not know"
+    assert {_folder(name) for name in files} - {None, "__init__"} <= set(ORDER), (
+        "a folder that design.md does not know"
+    )
     assert upward_edges(files) == []
 
 
 def test_the_check_sees_an_upward_edge():
-    assert upward_edges({"headcount.memory.x": ["headcount.model.y"]}) == ["headcount.memory.x imports model"]
+    assert upward_edges({"headcount.memory.x": ["headcount.model.y"]}) == [
+        "headcount.memory.x imports model"
+    ]
 
 
 def test_import_is_quiet_and_light():
     code = "import sys, headcount as hc; hc.ModelSpec, hc.targets; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
     assert not {m.split(".")[0] for m in done.stdout.split()} & set(HEAVY)
 
 
 def test_kernel_fitting_does_not_load_jax():
     code = "import sys, headcount as hc; hc.fit_kernel; print('jax' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "False"
+    )
 
 
 @pytest.mark.parametrize("name", headcount.__all__)

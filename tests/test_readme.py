@@ -1,4 +1,6 @@
-"""What the README and the docs say runs: Python blocks are executed, `headcount` commands are run."""
+"""What the README and the docs say runs: Python blocks are executed, `headcount` commands are
+run.
+"""
 
 import os
 import re
@@ -14,26 +16,39 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def blocks(language: str):
     for page in PAGES:
-        for i, text in enumerate(re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)):
+        for i, text in enumerate(
+            re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+        ):
             yield pytest.param(text, id=f"{page.name}-{i}")
 
 
 @pytest.mark.parametrize("code", list(blocks("python")))
 def test_python_blocks_run(code, tmp_path):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
 
 COMMANDS = [
-    line.split("#")[0].strip() for block in blocks("bash") for line in block.values[0].splitlines() if line.startswith("headcount ")
+    line.split("#")[0].strip()
+    for block in blocks("bash")
+    for line in block.values[0].splitlines()
+    if line.startswith("headcount ")
 ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_run(command, tmp_path):
     arguments = [sys.executable, "-m", "headcount.cli", *command.split()[1:]]
-    done = subprocess.run(arguments, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "COLUMNS": "200"})
+    done = subprocess.run(
+        arguments,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200"},
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

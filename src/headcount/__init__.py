@@ -1,6 +1,7 @@
 """Headcount: how much Transformer does a memory need?
 
-Public names, each listed once and loaded when first used, so that `import headcount` is quiet and quick.
+Public names, each listed once and loaded when first used, so that `import headcount` is quiet and
+quick.
 """
 
 import importlib
@@ -60,7 +61,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'headcount' has no attribute {name!r}")
     home = importlib.import_module(_HOME[name])
-    value = home if home.__name__ == f"headcount.{name}" else getattr(home, name)  # a folder that is a verb is callable itself
+    value = (
+        home if home.__name__ == f"headcount.{name}" else getattr(home, name)
+    )  # a folder that is a verb is callable itself
     globals()[name] = value
     return value
 

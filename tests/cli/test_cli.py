@@ -1,4 +1,6 @@
-"""The command line as a script sees it: exit codes, one JSON document on stdout, one line of error on stderr."""
+"""The command line as a script sees it: exit codes, one JSON document on stdout, one line of error
+on stderr.
+"""
 
 import json
 import os
@@ -10,7 +12,11 @@ from headcount.cli.listing import registries
 
 def run(*arguments, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "headcount.cli", *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, "COLUMNS": "150"}
+        [sys.executable, "-m", "headcount.cli", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "150"},
     )
 
 
@@ -23,8 +29,20 @@ def test_help_names_every_verb():
 
 def test_list_gives_every_entry_with_formula_and_reference():
     rows = json.loads(run("list", "--json").stdout)
-    assert {(r["sort"], r["name"]) for r in rows} == {(noun, name) for noun, registry in registries().items() for name in registry.names()}
-    assert {"memory", "readout", "kernel", "input", "bias", "attention", "normaliser", "ffn", "norm"} <= {r["sort"] for r in rows}
+    assert {(r["sort"], r["name"]) for r in rows} == {
+        (noun, name) for noun, registry in registries().items() for name in registry.names()
+    }
+    assert {
+        "memory",
+        "readout",
+        "kernel",
+        "input",
+        "bias",
+        "attention",
+        "normaliser",
+        "ffn",
+        "norm",
+    } <= {r["sort"] for r in rows}
     for row in rows:
         assert row["formula"], row
         assert row["reference"], row

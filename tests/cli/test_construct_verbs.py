@@ -15,7 +15,16 @@ SIZES = {"length": 16, "tol": 0.05, "bias": "peak"}
 def test_build_writes_a_model_that_loads_and_tells_its_numbers(tmp_path, capsys):
     build("fixed:lags=5", out=tmp_path / "m", json=True, **SIZES)
     told = json.loads(capsys.readouterr().out)
-    names = ["target", "architecture", "parameters", "error_measured", "error_promised", "error_float32", "theorem", "notes"]
+    names = [
+        "target",
+        "architecture",
+        "parameters",
+        "error_measured",
+        "error_promised",
+        "error_float32",
+        "theorem",
+        "notes",
+    ]
     assert all(name in told for name in names)
     assert set(told["error_measured"]) >= {"sup", "mse", "inputs"}
     assert told["architecture"]["layers"] == 1

@@ -1,4 +1,6 @@
-"""`headcount reproduce` as a user meets it: the folder, the corpus, a selection without training."""
+"""`headcount reproduce` as a user meets it: the folder, the corpus, a selection without
+training.
+"""
 
 import json
 
@@ -28,7 +30,11 @@ def test_rates_alone_need_no_store(rates):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(("depth",), "rates would be lost"), (("rates", "--profile", "laptop"), "expected a folder of profile laptop")]
+    ("arguments", "words"),
+    [
+        (("depth",), "rates would be lost"),
+        (("rates", "--profile", "laptop"), "expected a folder of profile laptop"),
+    ],
 )
 def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(rates, arguments, words):
     place, _ = rates
@@ -40,7 +46,10 @@ def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(rates, 
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize(("texts", "words"), [({}, "0 usable texts"), ({"a": "to be", "b": "or not"}, "expected more than a window")])
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [({}, "0 usable texts"), ({"a": "to be", "b": "or not"}, "expected more than a window")],
+)
 def test_a_corpus_that_is_too_small_is_refused_before_anything_runs(texts, words, tmp_path):
     (tmp_path / "texts").mkdir()
     for name, text in texts.items():

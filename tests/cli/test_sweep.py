@@ -1,4 +1,6 @@
-"""`headcount sweep`, `status` and `results` as a script sees them. The runner is a toy: what is tested is the command."""
+"""`headcount sweep`, `status` and `results` as a script sees them. The runner is a toy: what is
+tested is the command.
+"""
 
 import csv
 import io
@@ -19,7 +21,10 @@ from headcount.lab.example import EXAMPLE
 from tests.lab.toy import ToySpec, record
 
 ROOT = Path(__file__).parents[2]
-TOY = "import sys; import headcount.lab.trainer as t; from tests.lab.toy import Toy; t.Trainer = Toy; import headcount.cli; headcount.cli.main()"
+TOY = (
+    "import sys; import headcount.lab.trainer as t; from tests.lab.toy import Toy; t.Trainer = Toy;"
+    " import headcount.cli; headcount.cli.main()"
+)
 PLAN = "baseline: {seconds: 0.01}\naxes:\n  value: [0, 1, 2]\n  shape: [a, b]\nseeds: 2\n"
 
 
@@ -29,7 +34,15 @@ def command(*arguments):
 
 def run(*arguments, cwd, **options):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
-    return subprocess.run(command(*arguments), capture_output=True, text=True, cwd=cwd, env=env, timeout=120, **options)
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        timeout=120,
+        **options,
+    )
 
 
 @pytest.fixture
@@ -49,23 +62,37 @@ def test_a_sweep_its_status_and_its_results(place):
     assert "12 stored before" in again.stdout
     assert "headcount results runs.sqlite --csv" in again.stdout
     status = json.loads(run("status", "runs.sqlite", "--json", cwd=place).stdout)
-    assert (status["runs"], status["finished"], status["failed"], status["waiting"]) == (12, 12, 0, 0)
+    assert (status["runs"], status["finished"], status["failed"], status["waiting"]) == (
+        12,
+        12,
+        0,
+        0,
+    )
     table = run("results", "runs.sqlite", "--csv", cwd=place).stdout
     rows = list(csv.DictReader(io.StringIO(table)))
     assert len(rows) == 12
     for row in rows:
-        spec = ToySpec(value=row["value"], shape=row["shape"], seconds=row["seconds"], seed=row["seed"])
+        spec = ToySpec(
+            value=row["value"], shape=row["shape"], seconds=row["seconds"], seed=row["seed"]
+        )
         assert row["id"] == content_hash(spec)
         assert float(row["final.eval_loss"]) == record(spec)["final"]["eval_loss"]
-    assert len(run("results", "runs.sqlite", "--curves", cwd=place).stdout.splitlines()) == 1 + 12 * 2 * 5
-    assert json.loads(run("results", "runs.sqlite", "--json", cwd=place).stdout)["columns"][0] == "id"
+    assert (
+        len(run("results", "runs.sqlite", "--curves", cwd=place).stdout.splitlines())
+        == 1 + 12 * 2 * 5
+    )
+    assert (
+        json.loads(run("results", "runs.sqlite", "--json", cwd=place).stdout)["columns"][0] == "id"
+    )
 
 
 def test_parquet_comes_on_stdout(place):
     parquet = pytest.importorskip("pyarrow.parquet")
     run("sweep", "plan.yaml", cwd=place)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command("results", "runs.sqlite", "--parquet"), capture_output=True, cwd=place, env=env)
+    done = subprocess.run(
+        command("results", "runs.sqlite", "--parquet"), capture_output=True, cwd=place, env=env
+    )
     assert parquet.read_table(io.BytesIO(done.stdout)).num_rows == 12
 
 
@@ -83,7 +110,9 @@ def test_dry_run_lists_and_estimates_and_writes_nothing(place):
 
 
 def test_failures_end_with_1_and_say_how_to_go_on(place):
-    (place / "bad.yaml").write_text("baseline: {fault: raise}\nchanges: [{value: 1}, {fault: none}]\n")
+    (place / "bad.yaml").write_text(
+        "baseline: {fault: raise}\nchanges: [{value: 1}, {fault: none}]\n"
+    )
     done = run("sweep", "bad.yaml", cwd=place)
     assert done.returncode == 1
     assert "failed: ArithmeticError: value 1 is unlucky" in done.stderr
@@ -96,7 +125,14 @@ def test_failures_end_with_1_and_say_how_to_go_on(place):
 def test_interrupt_ends_with_130_and_says_how_to_go_on(place):
     (place / "long.yaml").write_text("baseline: {seconds: 0.2}\nseeds: 50\n")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    driver = subprocess.Popen(command("sweep", "long.yaml"), cwd=place, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    driver = subprocess.Popen(
+        command("sweep", "long.yaml"),
+        cwd=place,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     until = time.monotonic() + 60
     while time.monotonic() < until and not _stored(place / "runs.sqlite"):
         time.sleep(0.05)
@@ -125,7 +161,9 @@ def on_terminal(arguments, cwd):
     """stdout and stderr as a terminal shows them, and the exit code."""
     main, child = pty.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "150"}
-    process = subprocess.Popen(command(*arguments), cwd=cwd, env=env, stdout=child, stderr=child, stdin=child)
+    process = subprocess.Popen(
+        command(*arguments), cwd=cwd, env=env, stdout=child, stderr=child, stdin=child
+    )
     os.close(child)
     shown = b""
     try:
@@ -174,8 +212,12 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_is_refused_in_one_line_with_nothing_changed(place, arguments, words, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "words"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD]
+)
+def test_bad_input_is_refused_in_one_line_with_nothing_changed(
+    place, arguments, words, monkeypatch, capsys
+):
     (place / "broken.yaml").write_text("baseline: [")
     (place / "typo.yaml").write_text("baseline: {}\naxis: {}\n")
     (place / "impossible.yaml").write_text("baseline: {}\naxes: {value: [1, -1, -2]}\n")

@@ -42,7 +42,9 @@ def test_json_is_one_document_and_the_model_is_saved(spec, tmp_path, capsys):
     assert made["spec"]["model"]["bias"]["kind"] == "log1p"
     assert made["run"] == hc.RunSpec.from_values(made["spec"]).content_hash
     model = hc.load(tmp_path / "model")
-    kept = hc.train("fixed:lags=1", model, {"steps": 1, "lr": 1e-30, "length": 8, "loss": "population"})
+    kept = hc.train(
+        "fixed:lags=1", model, {"steps": 1, "lr": 1e-30, "length": 8, "loss": "population"}
+    )
     assert kept.record.final["eval_loss"] == pytest.approx(made["final"]["eval_loss"], rel=1e-5)
 
 

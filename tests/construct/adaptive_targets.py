@@ -1,4 +1,6 @@
-"""Small adaptive targets, and drafts of them judged by two NumPy references: the model's and the target's. No jax is compiled."""
+"""Small adaptive targets, and drafts of them judged by two NumPy references: the model's and the
+target's. No jax is compiled.
+"""
 
 import itertools
 
@@ -12,7 +14,8 @@ from headcount.model.reference import forward
 from tests.construct.drafted import drafted as made
 
 TWO = "adaptive:lag_functions=bits+bits"  # K = 0, M = 2, lags 1 and 2
-CHAIN = "adaptive:lag_functions=affine(offset=1.5,slope=0.5,T=2)+affine(offset=1.5,slope=0.5,T=2),nesting=1"  # the token found names the next lag
+# the token found names the next lag
+CHAIN = "adaptive:lag_functions=affine(offset=1.5,slope=0.5,T=2)+affine(offset=1.5,slope=0.5,T=2),nesting=1"
 
 
 def drafted(name: str, target: str | AbstractTarget, **wish) -> Draft:
@@ -21,7 +24,9 @@ def drafted(name: str, target: str | AbstractTarget, **wish) -> Draft:
 
 
 def refused(name: str, target: str | AbstractTarget, **wish) -> list[str]:
-    return constructions.build(name).refusals(targets.build(target), Request(**{"length": 24, "heads": 3, **wish}))
+    return constructions.build(name).refusals(
+        targets.build(target), Request(**{"length": 24, "heads": 3, **wish})
+    )
 
 
 def windows(target: str | AbstractTarget, length: int) -> np.ndarray:
@@ -32,7 +37,11 @@ def windows(target: str | AbstractTarget, length: int) -> np.ndarray:
     return letters[np.random.default_rng(0).integers(len(letters), size=(48, length))]
 
 
-def worst(draft: Draft, target: str | AbstractTarget, length: int = 6, read: AbstractRead | None = None) -> float:
+def worst(
+    draft: Draft, target: str | AbstractTarget, length: int = 6, read: AbstractRead | None = None
+) -> float:
     """The largest error over the windows, at every position unless said."""
     x, where = windows(target, length), read or Everywhere()
-    return float(np.abs(forward(draft.model, x, where) - targets.build(target).reference(x, where)).max())
+    return float(
+        np.abs(forward(draft.model, x, where) - targets.build(target).reference(x, where)).max()
+    )

@@ -1,4 +1,6 @@
-"""Drafts without a build: weights and promises, evaluated by the NumPy forward pass, so that no test waits for a compiler."""
+"""Drafts without a build: weights and promises, evaluated by the NumPy forward pass, so that no
+test waits for a compiler.
+"""
 
 from typing import Any
 
@@ -12,7 +14,9 @@ from headcount.memory.target import AbstractTarget
 from headcount.model.reference import forward
 
 
-def drafted(theorem: str, target: AbstractTarget | str, **options: Any) -> tuple[AbstractTarget, Draft]:
+def drafted(
+    theorem: str, target: AbstractTarget | str, **options: Any
+) -> tuple[AbstractTarget, Draft]:
     """The target and its draft; refusals fail the test."""
     built, request = targets.build(target), Request(**{"length": 24, **options})
     construction = constructions.build(theorem)
@@ -23,10 +27,14 @@ def drafted(theorem: str, target: AbstractTarget | str, **options: Any) -> tuple
 def refused(theorem: str, target: AbstractTarget | str, **options: Any) -> str:
     """All reasons, joined."""
     built = targets.build(target)
-    return "; ".join(constructions.build(theorem).refusals(built, Request(**{"length": 24, **options})))
+    return "; ".join(
+        constructions.build(theorem).refusals(built, Request(**{"length": 24, **options}))
+    )
 
 
-def largest_error(target: AbstractTarget, draft: Draft, x: np.ndarray, read: AbstractRead | None = None) -> float:
+def largest_error(
+    target: AbstractTarget, draft: Draft, x: np.ndarray, read: AbstractRead | None = None
+) -> float:
     """Of the answers, both sides from their definitions in NumPy."""
     read = read or Everywhere()
     return float(np.abs(forward(draft.model, x, read) - target.reference(x, read)).max())

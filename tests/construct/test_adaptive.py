@@ -1,4 +1,6 @@
-"""Theorem 4.1: two layers, exact lags, the promised error, and refusals that say what to use instead."""
+"""Theorem 4.1: two layers, exact lags, the promised error, and refusals that say what to use
+instead.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ from headcount.model.ffn import Precision as PrecisionFFN
 from tests.construct.adaptive_targets import CHAIN, TWO, drafted, refused, worst
 
 
-@pytest.mark.parametrize(("text", "bias", "heads"), [("prop42", "lin", 3), (TWO, "lin", 6), (TWO, "log", 8)])
+@pytest.mark.parametrize(
+    ("text", "bias", "heads"), [("prop42", "lin", 3), (TWO, "lin", 6), (TWO, "log", 8)]
+)
 def test_two_layers_keep_the_promise(text, bias, heads):
     draft = drafted("adaptive", text, bias=bias, heads=heads)
     assert worst(draft, text) <= draft.output.at(Precision.FLOAT64)
@@ -26,7 +30,9 @@ def test_first_layer_is_idle_and_rounds():
 
 def test_promised_error_is_the_root_of_squares():
     draft = drafted("adaptive", TWO, bias="log", heads=6)
-    assert draft.output.error == pytest.approx(np.sqrt(2) * np.hypot(*draft.facts["kernel_errors"]))  # Lip of x_1 + x_2 is sqrt 2
+    assert draft.output.error == pytest.approx(
+        np.sqrt(2) * np.hypot(*draft.facts["kernel_errors"])
+    )  # Lip of x_1 + x_2 is sqrt 2
 
 
 def test_lag_zero_is_for_lin_heads_alone():

@@ -1,11 +1,20 @@
-"""Heads for all lags at once: exact in float32 exponents, measured as written, refused with a certificate."""
+"""Heads for all lags at once: exact in float32 exponents, measured as written, refused with a
+certificate.
+"""
 
 import math
 
 import numpy as np
 import pytest
 
-from headcount.construct.adaptive_heads import FREE, GRID, Limits, adaptive_for_count, adaptive_for_tol, split_adaptive
+from headcount.construct.adaptive_heads import (
+    FREE,
+    GRID,
+    Limits,
+    adaptive_for_count,
+    adaptive_for_tol,
+    split_adaptive,
+)
 from headcount.construct.draft import Precision, Request, Unreachable
 from headcount.theory.bounds import check_weight
 
@@ -53,7 +62,9 @@ def test_long_lags_are_refused_with_a_certificate(bias):
     with pytest.raises(Unreachable, match="needs sum") as caught:
         adaptive_for_tol(20, bias, 0.1, F32)
     assert check_weight(caught.value.certificate)
-    assert caught.value.certificate.T == (20 if bias == "log" else 19)  # lag 0 is free through the residual, which lin heads see too
+    assert caught.value.certificate.T == (
+        20 if bias == "log" else 19
+    )  # lag 0 is free through the residual, which lin heads see too
 
 
 def test_heads_for_a_tolerance():

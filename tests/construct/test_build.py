@@ -19,7 +19,9 @@ def test_all_reasons_at_once():
 
 def test_plain_softmax_serves_one_position_alone():
     with pytest.raises(hc.InputError, match="one position alone can be exact"):
-        hc.construct("fixed:lags=1,read=all", bias="lin", tol=0.1, normaliser="softmax", theorem="fixed")
+        hc.construct(
+            "fixed:lags=1,read=all", bias="lin", tol=0.1, normaliser="softmax", theorem="fixed"
+        )
 
 
 @pytest.mark.parametrize(

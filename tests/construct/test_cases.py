@@ -1,4 +1,6 @@
-"""Every case of the table through every stage: reference, float64 model, float32 model, saved and loaded."""
+"""Every case of the table through every stage: reference, float64 model, float32 model, saved and
+loaded.
+"""
 
 import functools
 
@@ -20,12 +22,18 @@ LENGTH = 24
 @functools.cache
 def made(index: int) -> hc.Construction:
     target, options = CASES[index]
-    return hc.construct(target, **{name: value for name, value in options.items() if name != "slow"})
+    return hc.construct(
+        target, **{name: value for name, value in options.items() if name != "slow"}
+    )
 
 
 def sequences(construction: hc.Construction) -> np.ndarray:
     """A few sequences that the construction serves."""
-    length = construction.request.length if construction.draft.only_longest else max(LENGTH, construction.target.shortest)
+    length = (
+        construction.request.length
+        if construction.draft.only_longest
+        else max(LENGTH, construction.target.shortest)
+    )
     return np.asarray(construction.target.sample(jax.random.key(7), 3, length).x)
 
 
@@ -33,7 +41,9 @@ everything = pytest.mark.parametrize(
     "index",
     [
         pytest.param(
-            i, id=f"{target}-{options['bias']}-{options.get('theorem', '')}-{i}", marks=pytest.mark.slow if "slow" in options else ()
+            i,
+            id=f"{target}-{options['bias']}-{options.get('theorem', '')}-{i}",
+            marks=pytest.mark.slow if "slow" in options else (),
         )
         for i, (target, options) in enumerate(CASES)
     ],
@@ -54,7 +64,9 @@ def test_promises_are_kept_and_the_budget_names_every_claim(index):
 
 @everything
 def test_independent_forward_pass_agrees_with_the_target(index):
-    """The NumPy reference of the model against the NumPy reference of the target: no jax anywhere."""
+    """The NumPy reference of the model against the NumPy reference of the target: no jax
+    anywhere.
+    """
     found = made(index)
     x = sequences(found)
     wanted, counted = reference(found.target, x, found.target.read)
@@ -70,7 +82,10 @@ def test_float32_model_is_as_good_as_told(index):
     fed = jnp.asarray(x, jnp.float32) if found.target.vocabulary is None else jnp.asarray(x)
     answers = np.asarray(jax.jit(lambda z: narrow(z, found.target.read))(fed), np.float64)
     wanted, counted = reference(found.target, x, found.target.read)
-    assert np.abs(answers - wanted)[counted].max() <= 2 * found.float32.sup + 1e-6 + found.promised.error
+    assert (
+        np.abs(answers - wanted)[counted].max()
+        <= 2 * found.float32.sup + 1e-6 + found.promised.error
+    )
 
 
 @everything
@@ -81,5 +96,8 @@ def test_saved_and_loaded_model_gives_the_same_bits(index, tmp_path):
     with jax.enable_x64(wide):
         again = hc.load(tmp_path / "model")
         leaves, others = jax.tree.leaves(found.model), jax.tree.leaves(again)
-        assert all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(leaves, others, strict=True))
+        assert all(
+            np.array_equal(np.asarray(a), np.asarray(b))
+            for a, b in zip(leaves, others, strict=True)
+        )
         assert jax.tree.structure(found.model) == jax.tree.structure(again)

@@ -9,7 +9,9 @@ from tests.construct.tokens import drafted, logits, worst
 def test_one_jump_a_layer(hops):
     stages = chain_stages(hops)
     assert len(stages) == hops
-    assert [max(jumps for *_, jumps in stage.copies()) for stage in stages] == list(range(1, hops + 1))
+    assert [max(jumps for *_, jumps in stage.copies()) for stage in stages] == list(
+        range(1, hops + 1)
+    )
 
 
 @pytest.mark.parametrize("normaliser", ["softmax", "none"])

@@ -33,7 +33,9 @@ def test_a_spoilt_head_is_found_at_its_layer(draft):
     w_value = attention.w_value.copy()
     w_value[-1] *= 1.5
     spoilt = eqx.tree_at(lambda m: m.layers[0].attention.w_value, draft.model, w_value)
-    with pytest.raises(CheckFailed, match=r"layer 1 \(attention\) writes memory_2.*nothing was written"):
+    with pytest.raises(
+        CheckFailed, match=r"layer 1 \(attention\) writes memory_2.*nothing was written"
+    ):
         check(TARGET, REQUEST, dataclasses.replace(draft, model=spoilt))
 
 
@@ -50,13 +52,17 @@ def test_a_promise_that_is_too_good_fails(draft):
 
 
 def test_weights_that_are_no_numbers_fail(draft):
-    spoilt = eqx.tree_at(lambda m: m.layers[0].ffn.w_out, draft.model, draft.model.layers[0].ffn.w_out * np.nan)
+    spoilt = eqx.tree_at(
+        lambda m: m.layers[0].ffn.w_out, draft.model, draft.model.layers[0].ffn.w_out * np.nan
+    )
     with pytest.raises(CheckFailed, match="inf exceeds"):
         check(TARGET, REQUEST, dataclasses.replace(draft, model=spoilt))
 
 
 def test_adversarial_inputs_find_the_worst_sign_pattern(draft):
-    """For a kernel error e(s) the worst sequence of signs costs sum|e|: the claim of memory_2 is met exactly, not just respected."""
+    """For a kernel error e(s) the worst sequence of signs costs sum|e|: the claim of memory_2 is
+    met exactly, not just respected.
+    """
     _, _, budget = check(TARGET, REQUEST, draft)
     assert budget[1].measured == pytest.approx(budget[1].promised, rel=0.02)
 

@@ -10,33 +10,53 @@ from tests.construct.drafted import drafted, largest_error, promised, refused, s
 
 
 @pytest.mark.parametrize(
-    ("lags", "step", "moves"), [((7,), 1, [1] * 7), ((7,), 2, [2, 2, 2, 1]), ((3, 4), 2, [2, 1, 1]), ((2, 6), 2, [2, 2, 2])]
+    ("lags", "step", "moves"),
+    [((7,), 1, [1] * 7), ((7,), 2, [2, 2, 2, 1]), ((3, 4), 2, [2, 1, 1]), ((2, 6), 2, [2, 2, 2])],
 )
 def test_moves_reach_every_lag(lags, step, moves):
     assert moves_of(lags, step) == moves
     assert set(lags) <= set(np.cumsum(moves))
 
 
-@pytest.mark.parametrize(("bias", "normaliser"), [("lin", "none"), ("lin", "softmax-bos"), ("log", "none"), ("log", "softmax-tail")])
+@pytest.mark.parametrize(
+    ("bias", "normaliser"),
+    [("lin", "none"), ("lin", "softmax-bos"), ("log", "none"), ("log", "softmax-tail")],
+)
 def test_memories_share_one_chain(bias, normaliser):
-    target, draft = drafted("composed", "fixed:lags=2+5,readout=parity", bias=bias, normaliser=normaliser, tol=0.05, length=9)
+    target, draft = drafted(
+        "composed",
+        "fixed:lags=2+5,readout=parity",
+        bias=bias,
+        normaliser=normaliser,
+        tol=0.05,
+        length=9,
+    )
     assert len(draft.model.layers) == 5
     assert largest_error(target, draft, signs(2, 9)) <= promised(draft) <= 0.05
 
 
 def test_errors_compose_as_proved():
-    """The composed kernel from the weights written: its l1 error is at most (1+e)^l - 1, and not far below."""
+    """The composed kernel from the weights written: its l1 error is at most (1+e)^l - 1, and not
+    far below.
+    """
     _, draft = drafted("composed", "fixed:lags=6", bias="lin", heads=2, length=32)
     e = draft.facts["kernel_errors"][0]
     assert draft.facts["composed_errors"][0] == pytest.approx((1 + e) ** 6 - 1)
     attention = draft.model.layers[0].attention
     gains = [float(attention.w_value[h, 0] @ np.eye(3)[1]) for h in range(attention.heads)]
-    one = sum(g * np.exp(-float(b) * np.arange(200)) for g, b in zip(gains, attention.bias.rate, strict=True))
+    one = sum(
+        g * np.exp(-float(b) * np.arange(200))
+        for g, b in zip(gains, attention.bias.rate, strict=True)
+    )
     whole = np.array([1.0])
     for _ in range(6):
         whole = np.convolve(whole, one)
     off = np.abs(whole - (np.arange(len(whole)) == 6)).sum()
-    assert 0.3 * draft.facts["composed_errors"][0] < off <= draft.facts["composed_errors"][0] * (1 + 1e-9)
+    assert (
+        0.3 * draft.facts["composed_errors"][0]
+        < off
+        <= draft.facts["composed_errors"][0] * (1 + 1e-9)
+    )
 
 
 def test_log_steps_are_exact():

@@ -27,8 +27,12 @@ def test_the_schedule_takes_log_layers_and_reads_only_what_was_written(hops):
 @pytest.mark.parametrize("normaliser", ["softmax", "none"])
 @pytest.mark.parametrize("hops", [1, 2, 3, 5])
 def test_every_short_sequence_is_answered_exactly_in_float32(hops, normaliser):
-    """Padding and chains that leave the sequence included; `worst` sees that nothing overflows there."""
-    target, draft = drafted("doubling", f"pointer-chain:hops={hops},symbols=2", "lin", normaliser, 16)
+    """Padding and chains that leave the sequence included; `worst` sees that nothing overflows
+    there.
+    """
+    target, draft = drafted(
+        "doubling", f"pointer-chain:hops={hops},symbols=2", "lin", normaliser, 16
+    )
     assert worst(target, draft, every_sequence(2, 7)) == 0.0
 
 
@@ -44,7 +48,12 @@ def test_what_it_takes():
     _, draft = drafted("doubling", "pointer-chain:hops=3,symbols=3", "lin", "softmax", 24)
     sizes = Architecture.of(draft.model)
     # token and two finds of 3, place and two pointers of log2 24 < 5 signs, and a constant
-    assert (sizes.layers, sizes.heads_per_layer, sizes.width, sizes.stream) == (3, (1, 1, 1), 0, 3 * 3 + 3 * 5 + 1)
+    assert (sizes.layers, sizes.heads_per_layer, sizes.width, sizes.stream) == (
+        3,
+        (1, 1, 1),
+        0,
+        3 * 3 + 3 * 5 + 1,
+    )
     assert draft.facts["stream"] == sizes.stream
     assert draft.facts["jumps_after_layer"] == [1, 2, 3]
 

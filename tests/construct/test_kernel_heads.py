@@ -3,16 +3,24 @@ import pytest
 
 from headcount.construct.allocate import split_heads
 from headcount.construct.draft import Precision, Request, Unreachable
-from headcount.construct.kernel_heads import affordable, head_masses, heads_for_count, heads_for_tol, sink_logits, threshold
+from headcount.construct.kernel_heads import (
+    affordable,
+    head_masses,
+    heads_for_count,
+    heads_for_tol,
+    sink_logits,
+    threshold,
+)
 from headcount.memory.kernels import Exponential, Lag
 from headcount.theory.bounds import check, check_weight
 
 
 def drawn(heads, length):
     lags = np.arange(length)
-    curve = {"lin": lambda b: np.exp(-b * lags), "log": lambda b: np.where(lags > 0, np.maximum(lags, 1.0) ** -b, 0.0)}[
-        heads.heads.family.name
-    ]
+    curve = {
+        "lin": lambda b: np.exp(-b * lags),
+        "log": lambda b: np.where(lags > 0, np.maximum(lags, 1.0) ** -b, 0.0),
+    }[heads.heads.family.name]
     return sum(a * curve(b) for a, b in zip(heads.coefficients, heads.rates, strict=True))
 
 
@@ -67,4 +75,6 @@ def test_masses_are_sums_over_lags(bias):
 def test_the_sink_continues_the_geometric_sum():
     b, t = 0.3, 5
     seen = sum(np.exp(-b * s) for s in range(t))
-    assert seen + np.exp(sink_logits(np.array([b]))[0] - b * t) == pytest.approx(1 / (1 - np.exp(-b)))
+    assert seen + np.exp(sink_logits(np.array([b]))[0] - b * t) == pytest.approx(
+        1 / (1 - np.exp(-b))
+    )

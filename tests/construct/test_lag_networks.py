@@ -1,4 +1,6 @@
-"""Lags are exact as long as the rounding condition holds, and a build that breaks it is refused with the numbers."""
+"""Lags are exact as long as the rounding condition holds, and a build that breaks it is refused
+with the numbers.
+"""
 
 import math
 
@@ -24,7 +26,12 @@ def test_networks_equal_the_lags_on_every_combination_of_letters(log):
     for net, g in zip(networks(CHAIN, log), target.lag_functions, strict=True):
         points = combinations(target.inputs.alphabet, net.arguments)
         lags = np.array([g.reference(p) for p in points], float)
-        assert np.allclose(net.network(points.reshape(len(points), -1)), np.log(lags) if log else lags, rtol=0, atol=1e-12)
+        assert np.allclose(
+            net.network(points.reshape(len(points), -1)),
+            np.log(lags) if log else lags,
+            rtol=0,
+            atol=1e-12,
+        )
         assert net.largest == lags.max()
         assert net.error < 1e-12
 
@@ -32,7 +39,9 @@ def test_networks_equal_the_lags_on_every_combination_of_letters(log):
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("share", [0.999, 1.001])
 def test_tolerance_is_where_rounding_turns(log, share):
-    """A value that is off by just less than the tolerance rounds to the lag; just more, at the worst lag T and upwards, does not."""
+    """A value that is off by just less than the tolerance rounds to the lag; just more, at the
+    worst lag T and upwards, does not.
+    """
     T, net = 7, networks("adaptive:lag_functions=bits(first=6)", log)[0]
     assert net.tolerance == pytest.approx(math.log(1 + 1 / 14) if log else 0.5)
     value = (math.log(T) if log else T) + share * net.tolerance
@@ -57,7 +66,9 @@ def test_too_narrow_a_network_is_caught_by_the_condition():
 
 
 def test_refusals():
-    real = unnamed(targets.build("adaptive:lag_functions=affine(offset=3,slope=2,T=5),inputs=uniform"))
+    real = unnamed(
+        targets.build("adaptive:lag_functions=affine(offset=3,slope=2,T=5),inputs=uniform")
+    )
     assert "errata 8" in lag_refusals(real, log=False)[0]
     zero = unnamed(targets.build("prop42"))
     assert lag_refusals(zero, log=False) == []

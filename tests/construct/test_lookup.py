@@ -1,4 +1,6 @@
-"""The separation that the latest match rests on: what is promised is what a worst sequence takes, and no less logit would do."""
+"""The separation that the latest match rests on: what is promised is what a worst sequence takes,
+and no less logit would do.
+"""
 
 import dataclasses
 import itertools
@@ -7,7 +9,15 @@ import numpy as np
 import pytest
 
 from headcount.construct.draft import Request
-from headcount.construct.lookup import BIASES, lookup_refusals, match_error, match_logit, previous_leak, previous_rows, tie
+from headcount.construct.lookup import (
+    BIASES,
+    lookup_refusals,
+    match_error,
+    match_logit,
+    previous_leak,
+    previous_rows,
+    tie,
+)
 from headcount.core.errors import InputError
 from headcount.memory.read import Last
 from tests.construct.tokens import drafted, worst
@@ -48,9 +58,14 @@ def test_a_match_at_the_far_end_beats_every_near_row(bias):
     assert worst(target, draft, far, Last()) < 1e-27
     layers = draft.model.layers
     head = layers[1].attention
-    weak = dataclasses.replace(head.score, w_key=head.score.w_key * (tie(bias, 1.0, LENGTH - 4) / match_logit(bias, 1, LENGTH)))
+    weak = dataclasses.replace(
+        head.score,
+        w_key=head.score.w_key * (tie(bias, 1.0, LENGTH - 4) / match_logit(bias, 1, LENGTH)),
+    )
     second = dataclasses.replace(layers[1], attention=dataclasses.replace(head, score=weak))
-    broken = dataclasses.replace(draft, model=dataclasses.replace(draft.model, layers=(layers[0], second)))
+    broken = dataclasses.replace(
+        draft, model=dataclasses.replace(draft.model, layers=(layers[0], second))
+    )
     assert worst(target, broken, far, Last()) == 1.0
 
 
@@ -67,7 +82,10 @@ def test_the_first_row_is_its_own_or_none():
 
 def test_refusals():
     assert len(lookup_refusals(Request("log", tol=0.1), 64)) == 2
-    assert "not exact in float32" in lookup_refusals(Request("peak", tol=0.1, normaliser="softmax", length=5000), 64)[0]
+    assert (
+        "not exact in float32"
+        in lookup_refusals(Request("peak", tol=0.1, normaliser="softmax", length=5000), 64)[0]
+    )
     assert lookup_refusals(Request("lin", tol=0.1, normaliser="softmax", length=5000), 64) == []
     with pytest.raises(InputError, match="power of two"):
         drafted("induction:rate=48", "induction", "lin", "softmax", LENGTH)

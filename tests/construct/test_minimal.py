@@ -5,7 +5,16 @@ import pytest
 
 import headcount as hc
 from headcount.construct.draft import Precision, Unreachable
-from headcount.construct.minimal import best_error, best_eta, heads_within, minimal_heads, nodes, reach, tail_error, weight
+from headcount.construct.minimal import (
+    best_error,
+    best_eta,
+    heads_within,
+    minimal_heads,
+    nodes,
+    reach,
+    tail_error,
+    weight,
+)
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds import check_weight
 from headcount.theory.errors import measure
@@ -49,9 +58,18 @@ def test_how_far_t_plus_one_heads_reach():
     assert reach(Precision.FLOAT64, 1e-12) == 0
 
 
-@pytest.mark.parametrize(("lags", "precision"), [("1", "float32"), ("2", "float32"), ("1+4", "float64")])
+@pytest.mark.parametrize(
+    ("lags", "precision"), [("1", "float32"), ("2", "float32"), ("1+4", "float64")]
+)
 def test_draft_keeps_its_promise(lags, precision):
-    target, draft = drafted("minimal", f"fixed:lags={lags}", bias="lin", tol=0.1, precision=Precision(precision), length=10)
+    target, draft = drafted(
+        "minimal",
+        f"fixed:lags={lags}",
+        bias="lin",
+        tol=0.1,
+        precision=Precision(precision),
+        length=10,
+    )
     assert largest_error(target, draft, signs(3, 10)) <= promised(draft) <= 0.1
     assert draft.facts["heads_by_memory"] == [int(T) + 1 for T in lags.split("+")]
     assert any("bear lag 6 in float64" in note for note in draft.notes)

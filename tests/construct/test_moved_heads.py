@@ -1,4 +1,6 @@
-"""The two scores draw the same kernel, with and without a sink; what softmax would do is seen, and refused."""
+"""The two scores draw the same kernel, with and without a sink; what softmax would do is seen, and
+refused.
+"""
 
 import dataclasses
 
@@ -23,26 +25,40 @@ def test_both_scores_and_normalisers_keep_the_promise(name, text, bias, normalis
 
 
 def test_sink_changes_next_to_nothing():
-    plain, sink = (drafted("adaptive", "prop42", bias="lin", heads=3, normaliser=n) for n in ("none", "softmax-sink"))
+    plain, sink = (
+        drafted("adaptive", "prop42", bias="lin", heads=3, normaliser=n)
+        for n in ("none", "softmax-sink")
+    )
     x = windows("prop42", 5)
-    apart = np.abs(forward(plain.model, x, Everywhere()) - forward(sink.model, x, Everywhere())).max()
+    apart = np.abs(
+        forward(plain.model, x, Everywhere()) - forward(sink.model, x, Everywhere())
+    ).max()
     assert 0 < apart <= sink.output.error - plain.output.error + 1e-9
     logits = sink.model.layers[1].attention.normaliser.logit
-    assert np.array_equal(logits, np.round(logits))  # whole numbers, so that float32 subtracts them exactly
+    assert np.array_equal(
+        logits, np.round(logits)
+    )  # whole numbers, so that float32 subtracts them exactly
     assert max(sink.facts["sink_logits"]) < 60
 
 
 def test_plain_softmax_cancels_the_lag():
-    """Errata 17, seen: with the same heads under softmax, the answer no longer depends on what x_t asks for."""
+    """Errata 17, seen: with the same heads under softmax, the answer no longer depends on what x_t
+    asks for.
+    """
     draft = drafted("adaptive", "prop42", bias="lin", heads=3)
     first, last = draft.model.layers
     attention = dataclasses.replace(last.attention, normaliser=Softmax())
-    model = dataclasses.replace(draft.model, layers=(first, dataclasses.replace(last, attention=attention)))
+    model = dataclasses.replace(
+        draft.model, layers=(first, dataclasses.replace(last, attention=attention))
+    )
     asks_1, asks_2 = (np.array([[[1.0], [-1.0], [0.0], [0.0], [x]]]) for x in (0.0, 1.0))
     rates = last.attention.bias.rate
 
     def found(x):  # what the heads gather beyond x_t itself: lag 0 differs between the two inputs
-        own = np.array([1 / np.exp(-b * np.arange(5)).sum() for b in rates]) * last.attention.w_value[:, 0, 0]
+        own = (
+            np.array([1 / np.exp(-b * np.arange(5)).sum() for b in rates])
+            * last.attention.w_value[:, 0, 0]
+        )
         return forward(model, x, Everywhere())[0, -1, 0] - own.sum() * x[0, -1, 0]
 
     assert found(asks_1) == pytest.approx(found(asks_2), rel=1e-6)
@@ -50,7 +66,11 @@ def test_plain_softmax_cancels_the_lag():
 
 
 def test_refusals_and_limits():
-    assert moved_refusals(Request("lin", heads=3)) == moved_refusals(Request("log", heads=3, normaliser="softmax-sink")) == []
+    assert (
+        moved_refusals(Request("lin", heads=3))
+        == moved_refusals(Request("log", heads=3, normaliser="softmax-sink"))
+        == []
+    )
     assert "log1p" in moved_refusals(Request("log1p", heads=3))[0]
     assert "softmax-tail" in moved_refusals(Request("lin", heads=3, normaliser="softmax-tail"))[0]
     assert tmx_limits(3, Request("lin", heads=3)).steepest * 3 <= 62

@@ -32,7 +32,9 @@ def test_one_neuron_a_context():
     eye, labels = np.eye(3), ngram_table(2, 3, 5)
     for old in range(3):
         for new in range(3):
-            found = ffn.w_out @ np.maximum(ffn.w_in @ np.concatenate([eye[new], eye[old]]) + ffn.offset, 0)
+            found = ffn.w_out @ np.maximum(
+                ffn.w_in @ np.concatenate([eye[new], eye[old]]) + ffn.offset, 0
+            )
             assert found.tolist() == eye[labels[3 * old + new]].tolist()
 
 
@@ -43,5 +45,12 @@ def test_no_context_but_the_token():
 
 def test_refusals():
     part = constructions.build("n-gram")
-    assert len(part.refusals(NGram(n=3, symbols=4), Request("lin", heads=1, width=63, normaliser="softmax-bos"))) == 4
+    assert (
+        len(
+            part.refusals(
+                NGram(n=3, symbols=4), Request("lin", heads=1, width=63, normaliser="softmax-bos")
+            )
+        )
+        == 4
+    )
     assert "is no n-gram" in part.refusals(targets.build("recall"), Request(tol=0.1))[0]

@@ -3,7 +3,15 @@ import math
 import numpy as np
 import pytest
 
-from headcount.construct.network_fits import best_sample, fitted, for_values, near_exact, random_features, sample, sampling_bound
+from headcount.construct.network_fits import (
+    best_sample,
+    fitted,
+    for_values,
+    near_exact,
+    random_features,
+    sample,
+    sampling_bound,
+)
 from headcount.construct.sup_error import Domain
 from headcount.memory.lag_functions import combinations
 from headcount.memory.readouts import Teacher, Triangle
@@ -24,7 +32,10 @@ def test_samples_average_to_the_network():
 
 def test_sampling_bound_holds_in_the_mean_on_finite_sets():
     net, domain = Teacher(16).network(3, 1), signs(3)
-    errors = [np.abs(sample(net, 32, seed)(domain.points) - net(domain.points)).max() for seed in range(200)]
+    errors = [
+        np.abs(sample(net, 32, seed)(domain.points) - net(domain.points)).max()
+        for seed in range(200)
+    ]
     bound = sampling_bound(net, 32, domain)
     assert bound == pytest.approx(net.path_norm * math.sqrt(2 * math.log(2 * 27) / 32))
     assert np.mean(errors) <= bound
@@ -40,7 +51,9 @@ def test_below_the_exact_width_the_error_is_the_measured_one():
         errors[width] = fit.error
         assert fit.certified
         assert fit.neurons <= width
-        assert fit.error == pytest.approx(np.abs(fit.networks[0](domain.points) - net(domain.points)).max())
+        assert fit.error == pytest.approx(
+            np.abs(fit.networks[0](domain.points) - net(domain.points)).max()
+        )
         assert any("sampling promises" in note for note in fit.notes)
     assert errors[4] > errors[16] > errors[40]
     assert errors[40] < 1e-4  # 27 points, 40 features: least squares meets them all
@@ -61,7 +74,10 @@ def test_large_domains_fall_back_to_the_sampling_bound_and_say_so():
     assert not fit.certified
     assert "probability" in fit.notes[0]
     assert fit.error == pytest.approx(sampling_bound(net, 32, domain))
-    assert np.abs(fit.networks[0](domain.dense(4000, 9)) - net(domain.dense(4000, 9))).max() <= fit.error
+    assert (
+        np.abs(fit.networks[0](domain.dense(4000, 9)) - net(domain.dense(4000, 9))).max()
+        <= fit.error
+    )
 
 
 def test_functions_known_by_values():

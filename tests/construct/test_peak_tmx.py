@@ -1,4 +1,6 @@
-"""One peak a memory: exact at any lag, before the start, nested, under every normaliser that can work."""
+"""One peak a memory: exact at any lag, before the start, nested, under every normaliser that can
+work.
+"""
 
 import math
 
@@ -27,7 +29,9 @@ def test_plain_softmax_is_exact_only_where_the_token_exists():
     draft = drafted("peak-tmx", "prop42", bias="peak", tol=1e-6, normaliser="softmax")
     assert draft.only_longest
     assert worst(draft, "prop42", 4, Last()) <= 1e-12
-    assert worst(draft, "prop42", 4) >= 0.5  # the first positions look at the first token instead of at nothing
+    assert (
+        worst(draft, "prop42", 4) >= 0.5
+    )  # the first positions look at the first token instead of at nothing
 
 
 def test_long_lags_in_float32():
@@ -42,7 +46,9 @@ def test_long_lags_in_float32():
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("normaliser", ["none", "softmax", "softmax-sink"])
 def test_bounds_hold_where_they_are_not_tiny(rate, normaliser):
-    """The docstring's bounds at small p, where they can be seen to hold and (within a factor of 4) to be needed."""
+    """The docstring's bounds at small p, where they can be seen to hold and (within a factor of 4)
+    to be needed.
+    """
     bound, found = PeakRetrieval(rate, normaliser, 1.0).kernel_error, 0.0
     for t in range(12):
         for g in range(12):
@@ -58,10 +64,21 @@ def test_bounds_hold_where_they_are_not_tiny(rate, normaliser):
 
 
 def test_refusals_name_the_reason():
-    assert any("must look somewhere" in r for r in refused("peak-tmx", "prop42:read=all", bias="peak", normaliser="softmax"))
     assert any(
-        "errata 8" in r for r in refused("peak-tmx", "adaptive:lag_functions=affine(offset=3,slope=2,T=5),inputs=uniform", bias="peak")
+        "must look somewhere" in r
+        for r in refused("peak-tmx", "prop42:read=all", bias="peak", normaliser="softmax")
+    )
+    assert any(
+        "errata 8" in r
+        for r in refused(
+            "peak-tmx",
+            "adaptive:lag_functions=affine(offset=3,slope=2,T=5),inputs=uniform",
+            bias="peak",
+        )
     )
     assert any("each needs its own" in r for r in refused("peak-tmx", TWO, bias="peak", heads=1))
     assert any("is no adaptive" in r for r in refused("peak-tmx", "fixed:lags=3", bias="peak"))
-    assert any("softmax-bos" in r for r in refused("peak-tmx", "prop42", bias="peak", normaliser="softmax-bos"))
+    assert any(
+        "softmax-bos" in r
+        for r in refused("peak-tmx", "prop42", bias="peak", normaliser="softmax-bos")
+    )

@@ -1,4 +1,6 @@
-"""Plans are sound: what is recommended can be built to the tolerance, and 'no' comes with a certificate."""
+"""Plans are sound: what is recommended can be built to the tolerance, and 'no' comes with a
+certificate.
+"""
 
 import dataclasses
 import functools
@@ -44,7 +46,14 @@ def sound(target: str, tol: float, length: int) -> hc.Plan:
     assert best.cost == min(row.cost for row in made.rows)
     words = made.command(target).split()
     chosen = {words[i][2:]: words[i + 1] for i in range(len(words)) if words[i].startswith("--")}
-    built = hc.construct(target, bias=chosen["bias"], tol=tol, normaliser=chosen["normaliser"], theorem=chosen["theorem"], length=length)
+    built = hc.construct(
+        target,
+        bias=chosen["bias"],
+        tol=tol,
+        normaliser=chosen["normaliser"],
+        theorem=chosen["theorem"],
+        length=length,
+    )
     assert built.float32.sup <= tol
     assert built.parameters == best.parameters
     return made
@@ -92,7 +101,9 @@ def test_json_has_the_promised_fields():
     assert told["recommended"]["command"].startswith("headcount build 'fixed:lags=20'")
 
 
-@pytest.mark.parametrize(("options", "words"), [({"tol": 0.0}, "positive"), ({"dtype": "float8"}, "float8")])
+@pytest.mark.parametrize(
+    ("options", "words"), [({"tol": 0.0}, "positive"), ({"dtype": "float8"}, "float8")]
+)
 def test_bad_requests(options, words):
     with pytest.raises(hc.InputError, match=words):
         hc.plan("fixed:lags=1", **options)

@@ -42,7 +42,9 @@ def test_landing_beyond_the_first_row():
 
 def test_errors_grow_by_a_stage_and_faster_without_normaliser():
     soft, bare = (Request("none", tol=0.1, normaliser=n, length=64) for n in ("softmax", "none"))
-    assert 0 < stage_error(0.0, 0.0, 6, soft, 128.0) == stage_error(0.0, 0.0, 6, bare, 128.0) < 1e-50
+    assert (
+        0 < stage_error(0.0, 0.0, 6, soft, 128.0) == stage_error(0.0, 0.0, 6, bare, 128.0) < 1e-50
+    )
     assert stage_error(1e-9, 1e-9, 6, soft, 128.0) == pytest.approx(1e-9)
     assert stage_error(1e-9, 1e-9, 6, bare, 128.0) == pytest.approx(1e-9 + 64 * 6e-9, rel=1e-6)
     assert stage_error(0.0, 1.0, 6, bare, 128.0) > 1  # an error as large as a code loses the place
@@ -54,7 +56,11 @@ def test_the_gap_grows_with_the_layers_where_errors_multiply():
     assert logit_gap(long, 10, soft) == logit_gap(short, 10, bare) == 128.0
     gap = logit_gap(long, 10, bare)
     assert gap > 128.0
-    assert max(entry_errors(long, 10, bare, gap).values()) <= WANTED < max(entry_errors(long, 10, bare, gap / 2).values())
+    assert (
+        max(entry_errors(long, 10, bare, gap).values())
+        <= WANTED
+        < max(entry_errors(long, 10, bare, gap / 2).values())
+    )
 
 
 def test_refusals():

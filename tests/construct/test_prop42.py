@@ -1,4 +1,6 @@
-"""Proposition 4.2, both halves: one layer with the dot product, and the certified floor without it."""
+"""Proposition 4.2, both halves: one layer with the dot product, and the certified floor without
+it.
+"""
 
 import numpy as np
 import pytest
@@ -18,9 +20,13 @@ LEGAL = "adaptive:lag_functions=affine(offset=2,slope=1,T=3),inputs=ternary"  # 
 
 
 @pytest.mark.parametrize("normaliser", ["none", "softmax-sink"])
-@pytest.mark.parametrize("text", ["prop42", TWO, "adaptive:lag_functions=table(lags=2+1+2),inputs=onehot:3"])
+@pytest.mark.parametrize(
+    "text", ["prop42", TWO, "adaptive:lag_functions=table(lags=2+1+2),inputs=onehot:3"]
+)
 def test_one_layer_without_ffn(text, normaliser):
-    draft = drafted("prop42", text, bias="lin", heads=6 if text == TWO else 3, normaliser=normaliser)
+    draft = drafted(
+        "prop42", text, bias="lin", heads=6 if text == TWO else 3, normaliser=normaliser
+    )
     assert len(draft.model.layers) == 1
     assert isinstance(draft.model.layers[0].ffn, NoFFN)
     assert worst(draft, text) <= draft.output.at(Precision.FLOAT64)
@@ -46,20 +52,28 @@ def test_refusals():
 
 @pytest.mark.parametrize("text", ["prop42", LEGAL])
 def test_floor_is_what_a_linear_program_finds(text):
-    """min over all affine maps of the largest error on all windows: the floor, exactly, and answering 0 attains it."""
+    """min over all affine maps of the largest error on all windows: the floor, exactly, and
+    answering 0 attains it.
+    """
     target, x = targets.build(text), windows(text, 4)
     y = target.reference(x, Last())[:, 0, 0]
     columns = np.concatenate([x[:, :, 0], np.ones((len(x), 1))], axis=1)
     ones = np.ones((len(x), 1))
-    limits = np.concatenate([np.concatenate([columns, -ones], axis=1), np.concatenate([-columns, -ones], axis=1)])
-    solved = scipy.optimize.linprog(np.eye(6)[-1], A_ub=limits, b_ub=np.concatenate([y, -y]), bounds=(None, None))
+    limits = np.concatenate(
+        [np.concatenate([columns, -ones], axis=1), np.concatenate([-columns, -ones], axis=1)]
+    )
+    solved = scipy.optimize.linprog(
+        np.eye(6)[-1], A_ub=limits, b_ub=np.concatenate([y, -y]), bounds=(None, None)
+    )
     floor = dp_free_floor(target)
     assert floor.value == pytest.approx(solved.fun) == 1.0
     assert check_floor(floor, answers(target))
 
 
 def test_lag_zero_and_another_lag_alone_leave_half():
-    text = "adaptive:lag_functions=affine(offset=0.5,slope=0.5,T=1,allow_zero=true)"  # -1 asks for itself, 1 for the one before
+    text = (  # -1 asks for itself, 1 for the one before
+        "adaptive:lag_functions=affine(offset=0.5,slope=0.5,T=1,allow_zero=true)"
+    )
     floor = dp_free_floor(targets.build(text))
     assert floor.value == 0.5
     assert check_floor(floor, answers(targets.build(text)))

@@ -7,7 +7,15 @@ from headcount.construct.readouts import domain_of, lag_network, readout_for, re
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.inputs import Boolean, Gaussian, OneHot, Ternary, Uniform
 from headcount.memory.lag_functions import Bits, Table, combinations
-from headcount.memory.readouts import CallableReadout, Linear, Lookup, Parity, Product, Teacher, Triangle
+from headcount.memory.readouts import (
+    CallableReadout,
+    Linear,
+    Lookup,
+    Parity,
+    Product,
+    Teacher,
+    Triangle,
+)
 from tests.construct.drafted import drafted, largest_error, promised, signs
 
 
@@ -24,7 +32,11 @@ def wild(z):
 ANY = CallableReadout(wild, size=2)
 
 
-@pytest.mark.parametrize("readout", [Linear(), Parity(), Teacher(16), Product(), Lookup(((-1.0,), (1.0,))), ANY], ids=lambda r: r.kind)
+@pytest.mark.parametrize(
+    "readout",
+    [Linear(), Parity(), Teacher(16), Product(), Lookup(((-1.0,), (1.0,))), ANY],
+    ids=lambda r: r.kind,
+)
 def test_exact_on_letters_and_missing_tokens(readout):
     fit = readout_for(readout, 3, Boolean(), Request(tol=0.1))
     points = domain_of(3, Boolean(), None).points
@@ -35,14 +47,18 @@ def test_exact_on_letters_and_missing_tokens(readout):
 
 
 def test_one_hot_tokens():
-    readout = CallableReadout(lambda z: jnp.cos((z * jnp.arange(1.0, 4.0)).sum((-1, -2)))[..., None])
+    readout = CallableReadout(
+        lambda z: jnp.cos((z * jnp.arange(1.0, 4.0)).sum((-1, -2)))[..., None]
+    )
     fit = readout_for(readout, 2, OneHot(3), Request(tol=0.1))
     assert fit.error == 0
     assert exactly(fit, readout, domain_of(2, OneHot(3), None).points, 3) <= 1e-9
 
 
 def test_width_decides():
-    """The teacher's 64 neurons; a table of 9 points needs fewer; less than that is approximate, with its error."""
+    """The teacher's 64 neurons; a table of 9 points needs fewer; less than that is approximate,
+    with its error.
+    """
     exact = readout_for(Teacher(64), 2, Boolean(), Request(tol=0.1))
     table = readout_for(Teacher(64), 2, Boolean(), Request(tol=0.1, width=20))
     rough = readout_for(Teacher(64), 2, Boolean(), Request(tol=0.1, width=2))
@@ -65,7 +81,11 @@ def test_filtered_slots_have_no_letters():
 def test_products_of_reals_by_polarisation(slots, d, radius):
     fit = readout_for(Product(), slots, Uniform(d), Request(tol=0.2), radius)
     z = np.random.default_rng(0).standard_normal((3000, slots, d))
-    z *= radius / np.linalg.norm(z, axis=2, keepdims=True) * np.random.default_rng(1).uniform(0, 1, (3000, slots, 1))
+    z *= (
+        radius
+        / np.linalg.norm(z, axis=2, keepdims=True)
+        * np.random.default_rng(1).uniform(0, 1, (3000, slots, 1))
+    )
     off = exactly(fit, Product(), z.reshape(3000, -1), d)
     assert off <= fit.error <= 0.1
     assert fit.certified
@@ -94,7 +114,9 @@ def test_refusals():
 
 def test_a_narrow_readout_in_a_model():
     """E_FFN is in the promise: width 4 where the teacher has 16 neurons."""
-    target, draft = drafted("shaped", FixedMemory((1, 2), Teacher(16)), bias="peak", heads=2, width=4, length=8)
+    target, draft = drafted(
+        "shaped", FixedMemory((1, 2), Teacher(16)), bias="peak", heads=2, width=4, length=8
+    )
     error = largest_error(target, draft, signs(4, 8))
     assert 0 < error <= promised(draft)
     assert draft.model.layers[0].ffn.w_in.shape[0] <= 4

@@ -11,7 +11,13 @@ from tests.construct.adaptive_targets import CHAIN, drafted, refused, windows
 
 @pytest.mark.parametrize(
     ("K", "M", "expected"),
-    [(0, 1, ((1,),)), (0, 3, ((1, 2, 3),)), (1, 3, ((1,), (2, 3))), (2, 3, ((1,), (2,), (3,))), (3, 3, ((1,), (2,), (3,)))],
+    [
+        (0, 1, ((1,),)),
+        (0, 3, ((1, 2, 3),)),
+        (1, 3, ((1,), (2, 3))),
+        (2, 3, ((1,), (2,), (3,))),
+        (3, 3, ((1,), (2,), (3,))),
+    ],
 )
 def test_stages(K, M, expected):
     target = targets.build(f"adaptive:lag_functions={'+'.join(['bits'] * M)},nesting={K}")

@@ -16,7 +16,9 @@ def test_every_short_sequence_is_answered_exactly_in_float32(bias):
 
 
 def test_counts_as_high_as_the_sequence_is_long():
-    target, draft = drafted("selective-copy", "selective-copy:items=1,symbols=3", "lin", "none", 400)
+    target, draft = drafted(
+        "selective-copy", "selective-copy:items=1,symbols=3", "lin", "none", 400
+    )
     content = np.random.default_rng(0).integers(3, size=(2, 200))
     x = np.concatenate([content, np.full((2, 200), target.ask)], axis=1)
     assert worst(target, draft, x) <= draft.output.error
@@ -37,6 +39,18 @@ def test_what_it_takes():
 
 def test_refusals():
     part, target = constructions.build("selective-copy"), targets.build("selective-copy")
-    assert len(part.refusals(target, Request("log", heads=1, width=8, normaliser="softmax", length=5000))) == 5
-    assert part.refusals(target, Request("lin", tol=0.1, precision=Precision.FLOAT64, length=5000)) == []
-    assert part.refusals(targets.build("recall"), Request(tol=0.1)) == ["recall is no selective copy"]
+    assert (
+        len(
+            part.refusals(
+                target, Request("log", heads=1, width=8, normaliser="softmax", length=5000)
+            )
+        )
+        == 5
+    )
+    assert (
+        part.refusals(target, Request("lin", tol=0.1, precision=Precision.FLOAT64, length=5000))
+        == []
+    )
+    assert part.refusals(targets.build("recall"), Request(tol=0.1)) == [
+        "recall is no selective copy"
+    ]

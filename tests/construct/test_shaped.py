@@ -18,14 +18,19 @@ from headcount.memory.read import At, Everywhere, Last
 from tests.construct.drafted import drafted, largest_error, promised, refused, signs
 
 EVERYWHERE = ("none", "softmax-tail", "softmax-sink", "softmax-bos")
-PAIRS = [(bias, n) for bias in ("peak", "table", "rope") for n in EVERYWHERE if (bias, n) != ("rope", "softmax-bos")] + [
-    ("table", "softmax")
-]
+PAIRS = [
+    (bias, n)
+    for bias in ("peak", "table", "rope")
+    for n in EVERYWHERE
+    if (bias, n) != ("rope", "softmax-bos")
+] + [("table", "softmax")]
 
 
 @pytest.mark.parametrize(("bias", "normaliser"), PAIRS)
 def test_every_position_is_right_also_before_the_lag_exists(bias, normaliser):
-    target, draft = drafted("shaped", "fixed:lags=2+9", bias=bias, normaliser=normaliser, tol=0.01, length=16)
+    target, draft = drafted(
+        "shaped", "fixed:lags=2+9", bias=bias, normaliser=normaliser, tol=0.01, length=16
+    )
     error = largest_error(target, draft, signs(2, 16))
     assert error <= promised(draft) <= 1e-5
     assert not draft.only_longest
@@ -34,22 +39,36 @@ def test_every_position_is_right_also_before_the_lag_exists(bias, normaliser):
 
 @pytest.mark.parametrize("bias", ["peak", "rope"])
 def test_plain_softmax_is_right_once_the_lag_exists_and_wrong_before(bias):
-    target, draft = drafted("shaped", "fixed:lags=5", bias=bias, normaliser="softmax", tol=0.01, length=12)
+    target, draft = drafted(
+        "shaped", "fixed:lags=5", bias=bias, normaliser="softmax", tol=0.01, length=12
+    )
     x = signs(2, 12)
     assert draft.only_longest
     assert "from position 6 on" in draft.notes[0]
     assert max(largest_error(target, draft, x, At(t)) for t in range(6, 13)) <= promised(draft)
-    assert min(largest_error(target, draft, x[:1], At(t)) for t in range(1, 6)) > 0.9  # the nearest token, where zero was right
-    assert "does not exist yet" in refused("shaped", "fixed:lags=5,read=all", bias=bias, normaliser="softmax", tol=0.01)
-    assert "does not exist yet" in refused("shaped", FixedMemory((5,), read=At(5)), bias=bias, normaliser="softmax", tol=0.01)
-    assert not normaliser_reasons(FixedMemory((5,), read=At(6)), Request(bias, tol=0.01, normaliser="softmax"))
+    assert (
+        min(largest_error(target, draft, x[:1], At(t)) for t in range(1, 6)) > 0.9
+    )  # the nearest token, where zero was right
+    assert "does not exist yet" in refused(
+        "shaped", "fixed:lags=5,read=all", bias=bias, normaliser="softmax", tol=0.01
+    )
+    assert "does not exist yet" in refused(
+        "shaped", FixedMemory((5,), read=At(5)), bias=bias, normaliser="softmax", tol=0.01
+    )
+    assert not normaliser_reasons(
+        FixedMemory((5,), read=At(6)), Request(bias, tol=0.01, normaliser="softmax")
+    )
 
 
 @pytest.mark.parametrize("bias", ["peak", "table", "rope"])
 @pytest.mark.parametrize("lag", [1, 952])
 def test_one_head_reaches_any_lag_in_float32(bias, lag):
-    """The model itself, in float32, at the last position: error of at most 2 in the last place (rope: its leak)."""
-    _target, draft = drafted("shaped", f"fixed:lags={lag}", bias=bias, normaliser="softmax-tail", tol=0.01, length=1000)
+    """The model itself, in float32, at the last position: error of at most 2 in the last place
+    (rope: its leak).
+    """
+    _target, draft = drafted(
+        "shaped", f"fixed:lags={lag}", bias=bias, normaliser="softmax-tail", tol=0.01, length=1000
+    )
     x = np.random.default_rng(1).uniform(-1, 1, (2, 1000, 1)).astype(np.float32)
     assert not jax.config.jax_enable_x64
     y = np.asarray(in_precision(draft.model, Precision.FLOAT32)(jnp.asarray(x), Last()))
@@ -70,7 +89,11 @@ def test_sink_sits_between_the_lag_and_the_leak(leak):
     eps = math.exp(sink_logit(leak))
     present = abs(1 / (1 + leak + eps) - 1) + leak / (1 + leak + eps)
     absent = leak / (leak + eps)
-    assert max(present, absent) <= lag_error(leak, "softmax-sink") <= 1.1 * math.sqrt(leak) + 1e-12 + 3 * leak
+    assert (
+        max(present, absent)
+        <= lag_error(leak, "softmax-sink")
+        <= 1.1 * math.sqrt(leak) + 1e-12 + 3 * leak
+    )
 
 
 def test_rope_is_certified_on_the_window_and_needs_a_denominator_for_large_logits():
@@ -78,10 +101,16 @@ def test_rope_is_certified_on_the_window_and_needs_a_denominator_for_large_logit
     curve = made.shapes[0].values(64)
     assert abs(curve[20] - 1) + np.delete(curve, 20).sum() <= made.error * (1 + 1e-9) + 1e-13
     assert made.error <= 1.01e-12
-    assert "no float32 exponential" in refused("shaped", "fixed:lags=500", bias="rope", tol=1e-6, length=1000)
+    assert "no float32 exponential" in refused(
+        "shaped", "fixed:lags=500", bias="rope", tol=1e-6, length=1000
+    )
 
 
-@pytest.mark.parametrize("kernel", [Oscillating(0.3, 1.0), Power(1.5), Exponential(0.2), MexicanHat(4, 2)], ids=lambda k: k.kind)
+@pytest.mark.parametrize(
+    "kernel",
+    [Oscillating(0.3, 1.0), Power(1.5), Exponential(0.2), MexicanHat(4, 2)],
+    ids=lambda k: k.kind,
+)
 def test_tables_draw_every_kernel_exactly(kernel):
     target, draft = drafted("shaped", EssentialMemory((kernel,)), bias="table", tol=1e-9, length=12)
     assert largest_error(target, draft, signs(2, 12)) <= promised(draft) <= 1e-12
@@ -90,20 +119,35 @@ def test_tables_draw_every_kernel_exactly(kernel):
 
 
 def test_kernels_by_peaks_keep_their_certified_error():
-    target, draft = drafted("shaped", EssentialMemory((MexicanHat(5, 2),)), bias="peak", heads=3, length=12, normaliser="softmax-tail")
+    target, draft = drafted(
+        "shaped",
+        EssentialMemory((MexicanHat(5, 2),)),
+        bias="peak",
+        heads=3,
+        length=12,
+        normaliser="softmax-tail",
+    )
     assert largest_error(target, draft, signs(3, 12)) <= promised(draft)
 
 
 def test_kernels_need_a_normaliser_that_keeps_their_sum():
-    assert "not a kernel" in refused("shaped", EssentialMemory((Power(1.5),)), bias="table", tol=0.1, normaliser="softmax-sink")
+    assert "not a kernel" in refused(
+        "shaped", EssentialMemory((Power(1.5),)), bias="table", tol=0.1, normaliser="softmax-sink"
+    )
     assert "read the last" in refused(
-        "shaped", EssentialMemory((Power(1.5),), read=Everywhere()), bias="table", tol=0.1, normaliser="softmax"
+        "shaped",
+        EssentialMemory((Power(1.5),), read=Everywhere()),
+        bias="table",
+        tol=0.1,
+        normaliser="softmax",
     )
 
 
 def test_unreachable_tolerance_names_the_table():
     with pytest.raises(Unreachable, match="table"):
-        kernel_heads(Power(0.5), Request("rope", tol=1e-6, normaliser="softmax-tail", length=70), 1e-6, None)
+        kernel_heads(
+            Power(0.5), Request("rope", tol=1e-6, normaliser="softmax-tail", length=70), 1e-6, None
+        )
 
 
 def test_refusals_name_all_reasons():
@@ -117,4 +161,7 @@ def test_refusals_name_all_reasons():
 def test_claims_are_the_shifts():
     _target, draft = drafted("shaped", "fixed:lags=2+9", bias="peak", tol=0.01)
     x = signs(1, 12)[0]
-    assert [np.array_equal(claim.exact(x), shifted(x, T)) for claim, T in zip(draft.claims, (2, 9), strict=True)] == [True, True]
+    assert [
+        np.array_equal(claim.exact(x), shifted(x, T))
+        for claim, T in zip(draft.claims, (2, 9), strict=True)
+    ] == [True, True]

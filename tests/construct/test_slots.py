@@ -10,7 +10,9 @@ from headcount.memory.kernels import Exponential, Power
 def test_convolution_is_its_definition_and_keeps_float64():
     x = np.random.default_rng(0).standard_normal((9, 2)).astype(np.float32)
     rho = [0.0, *(float(mpmath.mpf(s) ** -1.5) for s in range(1, 9))]
-    wanted = [[sum(rho[s] * float(x[t - s, i]) for s in range(t + 1)) for i in range(2)] for t in range(9)]
+    wanted = [
+        [sum(rho[s] * float(x[t - s, i]) for s in range(t + 1)) for i in range(2)] for t in range(9)
+    ]
     assert convolved(x, Power(1.5)) == pytest.approx(np.array(wanted), abs=1e-14)
 
 

@@ -10,7 +10,9 @@ def test_reading_what_was_written():
     x = space.vector(memory=np.array([3.0, 4.0]), lag=5.0)
     assert space.width == 5
     assert space.read("memory", "lag") @ x == pytest.approx([3.0, 4.0, 5.0])
-    assert space.write("memory") @ np.array([3.0, 4.0]) + space.write("lag") @ np.array([5.0]) == pytest.approx(x)
+    assert space.write("memory") @ np.array([3.0, 4.0]) + space.write("lag") @ np.array(
+        [5.0]
+    ) == pytest.approx(x)
     assert x[space.where("token")].tolist() == [0.0, 0.0]
 
 

@@ -8,7 +8,12 @@ from headcount.memory.readouts.network import ReluNetwork
 
 def test_finite_sets_are_evaluated_everywhere():
     points = np.array([[-1.0], [0.0], [2.0]])
-    assert sup_of(ReluNetwork(np.array([-3.0]), np.ones((1, 1)), np.zeros(1)), Domain(1, 1, 2.0, points)) == 6.0
+    assert (
+        sup_of(
+            ReluNetwork(np.array([-3.0]), np.ones((1, 1)), np.zeros(1)), Domain(1, 1, 2.0, points)
+        )
+        == 6.0
+    )
 
 
 def test_one_direction_is_exact_at_knots_and_ends():
@@ -27,7 +32,9 @@ def test_two_directions_by_shrinking_cells(seed):
     ball = np.random.default_rng(seed).standard_normal((40000, 2))
     ball *= np.sqrt(3) / np.linalg.norm(ball, axis=1, keepdims=True)
     assert np.abs(net(x)).max() <= top
-    assert top <= 1.04 * max(np.abs(net(np.pad(ball, ((0, 0), (1, 0))))).max(), np.abs(net(x)).max())
+    assert top <= 1.04 * max(
+        np.abs(net(np.pad(ball, ((0, 0), (1, 0))))).max(), np.abs(net(x)).max()
+    )
 
 
 def test_large_domains_are_left_alone():

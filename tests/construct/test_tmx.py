@@ -8,7 +8,9 @@ from headcount.model.scores import TMX
 from tests.construct.adaptive_targets import CHAIN, TWO, drafted, refused, worst
 
 
-@pytest.mark.parametrize(("text", "bias", "heads"), [("prop42", "lin", 3), (TWO, "log", 8), (CHAIN, "lin", 3)])
+@pytest.mark.parametrize(
+    ("text", "bias", "heads"), [("prop42", "lin", 3), (TWO, "log", 8), (CHAIN, "lin", 3)]
+)
 def test_promise_is_kept(text, bias, heads):
     draft = drafted("tmx", text, bias=bias, heads=heads)
     assert worst(draft, text) <= draft.output.at(Precision.FLOAT64)

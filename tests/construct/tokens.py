@@ -16,9 +16,14 @@ from headcount.memory.target import AbstractTarget
 EVERYWHERE = Everywhere()
 
 
-def drafted(construction: str, target: str, bias: str, normaliser: str, length: int) -> tuple[AbstractTarget, Draft]:
+def drafted(
+    construction: str, target: str, bias: str, normaliser: str, length: int
+) -> tuple[AbstractTarget, Draft]:
     """Without the checks of a build, which have tests of their own."""
-    built, request = targets.build(target), Request(bias, tol=0.01, normaliser=normaliser, length=length)
+    built, request = (
+        targets.build(target),
+        Request(bias, tol=0.01, normaliser=normaliser, length=length),
+    )
     part = constructions.build(construction)
     assert part.refusals(built, request) == []
     return built, part.draft(built, request)
@@ -37,7 +42,9 @@ def logits(draft: Draft, x: np.ndarray, read: AbstractRead = EVERYWHERE) -> np.n
     return found
 
 
-def worst(target: AbstractTarget, draft: Draft, x: np.ndarray, read: AbstractRead = EVERYWHERE) -> float:
+def worst(
+    target: AbstractTarget, draft: Draft, x: np.ndarray, read: AbstractRead = EVERYWHERE
+) -> float:
     """The largest error of an answer that counts; some must."""
     wanted, counted = reference(target, x, read)
     assert counted.any()

@@ -46,7 +46,9 @@ def draw(law, seed=0):
 
 
 def test_every_entry_has_an_example(user_array):
-    assert {inputs.build(example).kind for example in EXAMPLES} | {user_array.kind} == set(inputs.names())
+    assert {inputs.build(example).kind for example in EXAMPLES} | {user_array.kind} == set(
+        inputs.names()
+    )
 
 
 @pytest.mark.parametrize("x64", [False, True])
@@ -79,8 +81,12 @@ def test_moments(law):
     for row in (0, 11):
         tokens = x[:, row]
         error = 5 * law.variance / math.sqrt(len(tokens)) * 2
-        np.testing.assert_allclose(tokens.T @ tokens / len(tokens), law.variance * np.eye(law.dim), rtol=0, atol=error)
-        np.testing.assert_allclose(tokens.mean(0), 0, rtol=0, atol=5 * math.sqrt(law.variance / len(tokens)))
+        np.testing.assert_allclose(
+            tokens.T @ tokens / len(tokens), law.variance * np.eye(law.dim), rtol=0, atol=error
+        )
+        np.testing.assert_allclose(
+            tokens.mean(0), 0, rtol=0, atol=5 * math.sqrt(law.variance / len(tokens))
+        )
     neighbours = np.mean(x[:, 5] * x[:, 6]) / law.variance
     assert (abs(neighbours) < 0.1) == law.iid
 

@@ -1,4 +1,6 @@
-"""What every kernel promises, over the whole registry: float64 values near the exact ones, tails that bound the rest."""
+"""What every kernel promises, over the whole registry: float64 values near the exact ones, tails
+that bound the rest.
+"""
 
 import json
 
@@ -48,7 +50,9 @@ def exact(kernel, lags):
 
 
 def test_every_entry_has_an_example(file_kernel):
-    assert {kernels.build(text).kind for text in EXAMPLES} | {file_kernel.kind} == set(kernels.names())
+    assert {kernels.build(text).kind for text in EXAMPLES} | {file_kernel.kind} == set(
+        kernels.names()
+    )
 
 
 def test_values_agree_with_forty_digits(kernel):

@@ -1,7 +1,8 @@
 """Every registered part of a model keeps the same promises, whatever it is.
 
-For each case: equal to the independent float64 reference at every position and at one; causal; finite gradients; works in
-float32 and bfloat16; saved and loaded bit for bit. One compiled function a case, because compiling is what takes time.
+For each case: equal to the independent float64 reference at every position and at one; causal;
+finite gradients; works in float32 and bfloat16; saved and loaded bit for bit. One compiled function
+a case, because compiling is what takes time.
 """
 
 import functools
@@ -122,8 +123,12 @@ def test_contract(case, x64, tmp_path):
     exact = reference.forward(model, np.asarray(x), Everywhere())
     assert y.dtype == jnp.float64
     np.testing.assert_allclose(y, exact, atol=1e-9, err_msg="differs from the float64 reference")
-    np.testing.assert_allclose(at, exact[:, CUT - 1 : CUT], atol=1e-9, err_msg="one position differs from all positions")
-    np.testing.assert_array_equal(np.round(changed[:, :CUT] - y[:, :CUT], 9), 0, err_msg="the future changed the past")
+    np.testing.assert_allclose(
+        at, exact[:, CUT - 1 : CUT], atol=1e-9, err_msg="one position differs from all positions"
+    )
+    np.testing.assert_array_equal(
+        np.round(changed[:, :CUT] - y[:, :CUT], 9), 0, err_msg="the future changed the past"
+    )
     assert all(bool(jnp.isfinite(g).all()) for g in jax.tree.leaves(grads))
 
     loaded = load(save(model, tmp_path / "model"))
@@ -134,7 +139,13 @@ def test_contract(case, x64, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "case", [c for c in unique(cases()) if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")][::3], ids=name
+    "case",
+    [
+        c
+        for c in unique(cases())
+        if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")
+    ][::3],
+    ids=name,
 )
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_smaller_floats_stay_in_their_type_and_near_the_reference(case, dtype):
@@ -153,4 +164,6 @@ def test_smaller_floats_stay_in_their_type_and_near_the_reference(case, dtype):
         return
     exact = reference.forward(model, np.asarray(x), Everywhere())
     tolerance = 2e-5 if dtype == "float32" else 0.08
-    np.testing.assert_allclose(y.astype(jnp.float32), exact, atol=tolerance * max(1.0, np.abs(exact).max()))
+    np.testing.assert_allclose(
+        y.astype(jnp.float32), exact, atol=tolerance * max(1.0, np.abs(exact).max())
+    )

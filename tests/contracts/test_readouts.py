@@ -1,4 +1,6 @@
-"""What every readout promises, over the whole registry: jit = reference, and constants that hold."""
+"""What every readout promises, over the whole registry: jit = reference, and constants that
+hold.
+"""
 
 import json
 
@@ -24,8 +26,12 @@ def vertices(generator, count, slots, d):
 
 
 def from_letters(letters):
-    letters = np.concatenate([np.asarray(letters, float), np.zeros((1, len(letters[0])))])  # and missing tokens
-    return lambda generator, count, slots, d: letters[generator.integers(0, len(letters), (count, slots))]
+    letters = np.concatenate(
+        [np.asarray(letters, float), np.zeros((1, len(letters[0])))]
+    )  # and missing tokens
+    return lambda generator, count, slots, d: letters[
+        generator.integers(0, len(letters), (count, slots))
+    ]
 
 
 # text → (slots, d, points of the domain)
@@ -50,7 +56,9 @@ EXAMPLES = {
     "lookup:alphabet=-1+1,values=1+2+3+4": (3, 1, from_letters([[-1], [1]])),
 }
 CALLABLE = CallableReadout(
-    lambda z: jnp.tanh(z).sum((-2, -1))[..., None], slow=lambda z: np.tanh(z).sum(keepdims=True)[0], lipschitz_bound=np.sqrt(6.0)
+    lambda z: jnp.tanh(z).sum((-2, -1))[..., None],
+    slow=lambda z: np.tanh(z).sum(keepdims=True)[0],
+    lipschitz_bound=np.sqrt(6.0),
 )
 CASES = [*((text, *case) for text, case in EXAMPLES.items()), (CALLABLE, 3, 2, ball)]
 
@@ -88,7 +96,9 @@ def test_fast_equals_reference(case, x64, tolerance):
         assert got.dtype == z.dtype
         wanted = np.array([readout.reference(row) for row in np.asarray(z, np.float64)])
         scale = 1 + (readout.lipschitz(slots, d) or 0)  # rounding of z is magnified that much
-        np.testing.assert_allclose(np.asarray(got).reshape(200, -1), wanted, rtol=0, atol=tolerance * scale)
+        np.testing.assert_allclose(
+            np.asarray(got).reshape(200, -1), wanted, rtol=0, atol=tolerance * scale
+        )
 
 
 def test_lipschitz_bound_holds(case):
@@ -96,7 +106,9 @@ def test_lipschitz_bound_holds(case):
     bound = readout.lipschitz(slots, d)
     assert bound is not None
     far, near = points(case, 400), points(case, 400, seed=1)
-    steps = np.random.default_rng(2).random((400, 1, 1)) if case[3] is ball else 1.0  # segments stay in the ball
+    steps = (
+        np.random.default_rng(2).random((400, 1, 1)) if case[3] is ball else 1.0
+    )  # segments stay in the ball
     near = far + steps * (near - far)
     change = np.linalg.norm(exact(readout, far) - exact(readout, near), axis=-1)
     distance = np.sqrt(((far - near) ** 2).sum((1, 2)))
@@ -108,17 +120,27 @@ def test_barron_bound_is_the_path_norm_of_a_network_that_equals_it(case):
     readout, slots, d, _ = case
     net = readout.network(slots, d)
     if net is None:
-        assert readout.kind in ("product", "callable")  # the product's continuous network is checked beside its file
+        assert readout.kind in (
+            "product",
+            "callable",
+        )  # the product's continuous network is checked beside its file
         return
     z = points(case, 500)
-    np.testing.assert_allclose(net(z.reshape(500, -1)), exact(readout, z)[:, 0], rtol=0, atol=1e-9 * (1 + net.path_norm))
+    np.testing.assert_allclose(
+        net(z.reshape(500, -1)), exact(readout, z)[:, 0], rtol=0, atol=1e-9 * (1 + net.path_norm)
+    )
     assert readout.barron(slots, d) == pytest.approx(net.path_norm, rel=1e-12)
-    by_hand = sum(abs(a) * (sum(abs(w) for w in b) + abs(c)) for a, b, c in zip(net.a, net.b, net.c, strict=True))
+    by_hand = sum(
+        abs(a) * (sum(abs(w) for w in b) + abs(c))
+        for a, b, c in zip(net.a, net.b, net.c, strict=True)
+    )
     assert net.path_norm == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_the_networks_extension_keeps_the_lipschitz_bound(case):
-    """Theorems perturb the slots before they apply f: the two constants must belong to one function."""
+    """Theorems perturb the slots before they apply f: the two constants must belong to one
+    function.
+    """
     readout, slots, d, _ = case
     net = readout.network(slots, d)
     if net is None:
@@ -127,7 +149,10 @@ def test_the_networks_extension_keeps_the_lipschitz_bound(case):
     z = points(case, 400).reshape(400, -1)
     moved = z + 0.05 * generator.standard_normal(z.shape)
     change = np.abs(net(z) - net(moved))
-    assert np.all(change <= readout.lipschitz(slots, d) * np.linalg.norm(z - moved, axis=1) * (1 + 1e-9) + 1e-12)
+    assert np.all(
+        change
+        <= readout.lipschitz(slots, d) * np.linalg.norm(z - moved, axis=1) * (1 + 1e-9) + 1e-12
+    )
 
 
 def test_spec_round_trip(case):

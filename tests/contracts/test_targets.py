@@ -1,4 +1,6 @@
-"""What every target promises, run over every entry of the registry. A new target needs one line in EXAMPLES here or in `memory.named`."""
+"""What every target promises, run over every entry of the registry. A new target needs one line in
+EXAMPLES here or in `memory.named`.
+"""
 
 import functools
 import json
@@ -53,7 +55,9 @@ SHORT = (1, 2, 5)
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_compilation():
-    """Most of the time goes into compiling small functions once; their speed does not matter here."""
+    """Most of the time goes into compiling small functions once; their speed does not matter
+    here.
+    """
     before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", True)
     yield
@@ -98,7 +102,9 @@ def compiled_answers(target):
 
 def agree(got, wanted, tolerance):
     scale = max(1.0, float(np.abs(wanted).max()))
-    np.testing.assert_allclose(np.asarray(got, np.float64), np.asarray(wanted, np.float64), rtol=0, atol=tolerance * scale)
+    np.testing.assert_allclose(
+        np.asarray(got, np.float64), np.asarray(wanted, np.float64), rtol=0, atol=tolerance * scale
+    )
 
 
 def test_every_entry_has_an_example():
@@ -158,7 +164,9 @@ def test_evaluate_equals_reference(target, x64, tolerance):
 def test_every_length_from_one(target):
     """Lags that do not fit read zeros: no length is an error, and none gives NaN."""
     x = drawn(target).x
-    answers = jax.jit(lambda x: [target.evaluate(x[:, :length], Everywhere()) for length in SHORT])(x)
+    answers = jax.jit(lambda x: [target.evaluate(x[:, :length], Everywhere()) for length in SHORT])(
+        x
+    )
     for length, got in zip(SHORT, answers, strict=True):
         assert np.isfinite(got).all()
         agree(got, target.reference(np.asarray(x)[:, :length], Everywhere()), 1e-5)
@@ -175,9 +183,13 @@ def test_too_short_is_refused(target):
 def test_the_future_changes_nothing(target):
     x = np.asarray(drawn(target).x)
     row = x.shape[1] - 3
-    later = row + 1 if target.causal else row + 2  # the label of a corpus is the next token, and nothing beyond it
+    later = (
+        row + 1 if target.causal else row + 2
+    )  # the label of a corpus is the next token, and nothing beyond it
     changed = x.copy()
-    changed[:, later:] = 0.5 - x[:, later:] if target.dim else (x[:, later:] + 1) % target.vocabulary
+    changed[:, later:] = (
+        0.5 - x[:, later:] if target.dim else (x[:, later:] + 1) % target.vocabulary
+    )
     assert not np.array_equal(x, changed)
     _, first, middle, everywhere = compiled_answers(target)(x)
     _, first_after, middle_after, everywhere_after = compiled_answers(target)(changed)

@@ -30,7 +30,9 @@ def test_our_own_folder_is_replaced_and_a_stranger_is_not(tmp_path):
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.toml", "="), ("a.yaml", "a: ["), ("a.json", "[1]")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.json", "{"), ("a.toml", "="), ("a.yaml", "a: ["), ("a.json", "[1]")]
+)
 def test_bad_spec_files_are_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError):
@@ -43,6 +45,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_yaml_and_toml_and_json_agree(tmp_path):
-    for name, text in (("a.json", '{"a": [1, 2]}'), ("a.toml", "a = [1, 2]"), ("a.yaml", "a: [1, 2]")):
+    for name, text in (
+        ("a.json", '{"a": [1, 2]}'),
+        ("a.toml", "a = [1, 2]"),
+        ("a.yaml", "a: [1, 2]"),
+    ):
         (tmp_path / name).write_text(text)
         assert read_mapping(tmp_path / name) == {"a": [1, 2]}

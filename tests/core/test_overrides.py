@@ -5,13 +5,27 @@ from headcount.core.overrides import with_changes
 
 
 def test_values_are_json_or_text():
-    made = with_changes({}, ["a=1", "b=0.5", "c=true", "d=[1,2]", "e=lin:0.1", "f=1e-3", 'g={"h": 1}', "i=x=y"])
-    assert made == {"a": 1, "b": 0.5, "c": True, "d": [1, 2], "e": "lin:0.1", "f": 1e-3, "g": {"h": 1}, "i": "x=y"}
+    made = with_changes(
+        {}, ["a=1", "b=0.5", "c=true", "d=[1,2]", "e=lin:0.1", "f=1e-3", 'g={"h": 1}', "i=x=y"]
+    )
+    assert made == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": [1, 2],
+        "e": "lin:0.1",
+        "f": 1e-3,
+        "g": {"h": 1},
+        "i": "x=y",
+    }
 
 
 def test_levels_are_made_and_others_kept():
     start = {"train": {"lr": 1, "data": {"samples": 3}}, "seed": 1}
-    assert with_changes(start, ["train.data.epochs=2"]) == {"train": {"lr": 1, "data": {"samples": 3, "epochs": 2}}, "seed": 1}
+    assert with_changes(start, ["train.data.epochs=2"]) == {
+        "train": {"lr": 1, "data": {"samples": 3, "epochs": 2}},
+        "seed": 1,
+    }
     assert start["train"]["data"] == {"samples": 3}
     assert with_changes({}, ["a.b.c=1"]) == {"a": {"b": {"c": 1}}}
 

@@ -5,7 +5,9 @@ from headcount.core.refs import PAPERS, Ref
 
 
 def test_a_reference_prints_author_year_place_and_link():
-    assert str(Ref("wang-e-2024", "Theorem 3.1")) == "Wang and E 2024, Theorem 3.1 (arXiv:2402.00522)"
+    assert (
+        str(Ref("wang-e-2024", "Theorem 3.1")) == "Wang and E 2024, Theorem 3.1 (arXiv:2402.00522)"
+    )
 
 
 def test_an_unknown_paper_is_refused_with_the_nearest():

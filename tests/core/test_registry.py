@@ -53,7 +53,9 @@ def shapes():
 
 def test_text_mapping_and_object_give_the_same_part(shapes):
     disc = shapes.build("disc:2,marks=1+5")
-    assert disc == shapes.build({"kind": "disc", "radius": 2, "marks": [1, 5]}) == shapes.build(disc)
+    assert (
+        disc == shapes.build({"kind": "disc", "radius": 2, "marks": [1, 5]}) == shapes.build(disc)
+    )
     assert (disc.radius, disc.marks) == (2.0, (1, 5))
 
 
@@ -116,7 +118,11 @@ def test_third_parties_add_entries_through_entry_points(shapes, monkeypatch):
             class Square(Shape):
                 side: float
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Point] if group == "headcount.shape" else [])
+    monkeypatch.setattr(
+        importlib.metadata,
+        "entry_points",
+        lambda group: [Point] if group == "headcount.shape" else [],
+    )
     assert shapes.build("square:2").side == 2.0
 
 

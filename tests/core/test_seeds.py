@@ -15,7 +15,15 @@ def _bits(key):
 def test_streams_and_splits_differ_and_are_reproducible():
     def keys(root):
         seeds = Seeds(root)
-        return [_bits(k) for k in (*(seeds.data(s) for s in SPLITS), seeds.init(), seeds.shuffle(), seeds.stream("data", "train", 1))]
+        return [
+            _bits(k)
+            for k in (
+                *(seeds.data(s) for s in SPLITS),
+                seeds.init(),
+                seeds.shuffle(),
+                seeds.stream("data", "train", 1),
+            )
+        ]
 
     assert keys(3) == keys(3)
     for a, b in itertools.combinations(keys(3) + keys(4), 2):

@@ -30,7 +30,9 @@ def test_specs_are_frozen():
 
 
 def test_the_hash_does_not_depend_on_key_order_or_number_spelling():
-    assert content_hash(Toy.from_values({"rate": 1, "heads": 2})) == content_hash(Toy(heads=2, rate=1.0))
+    assert content_hash(Toy.from_values({"rate": 1, "heads": 2})) == content_hash(
+        Toy(heads=2, rate=1.0)
+    )
     assert content_hash(Toy()) != content_hash(Toy(rate=0.25))
 
 
@@ -54,6 +56,10 @@ def test_parts_are_written_with_their_kind():
     assert canonical_json(Part(1, (2.0,))) == '{"a":1,"b":[2.0],"kind":"part"}'
 
 
-@given(st.dictionaries(st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()))
+@given(
+    st.dictionaries(
+        st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+    )
+)
 def test_canonical_json_is_a_function_of_content(values):
     assert canonical_json(values) == canonical_json(dict(reversed(values.items())))

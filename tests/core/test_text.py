@@ -14,7 +14,10 @@ from headcount.core.text import split_outside, split_part
         ("prop42", ("prop42", [], {})),
         ("fixed:lags=3+17,readout=linear", ("fixed", [], {"lags": "3+17", "readout": "linear"})),
         ("essential:kernel=osc:0.05,0.3", ("essential", [], {"kernel": "osc:0.05,0.3"})),
-        ("fixed:lags=1,readout=teacher(neurons=8,seed=2)", ("fixed", [], {"lags": "1", "readout": "teacher(neurons=8,seed=2)"})),
+        (
+            "fixed:lags=1,readout=teacher(neurons=8,seed=2)",
+            ("fixed", [], {"lags": "1", "readout": "teacher(neurons=8,seed=2)"}),
+        ),
         ("window:3,kernel=exp:1e-3", ("window", ["3"], {"kernel": "exp:1e-3"})),
     ],
 )
@@ -32,6 +35,8 @@ def test_the_plus_of_an_exponent_is_no_separator():
     assert split_outside("1e+5+2", "+") == ["1e+5", "2"]
 
 
-@given(st.lists(st.from_regex(r"[a-z]{1,4}(\([a-z,]{0,4}\))?", fullmatch=True), min_size=1, max_size=5))
+@given(
+    st.lists(st.from_regex(r"[a-z]{1,4}(\([a-z,]{0,4}\))?", fullmatch=True), min_size=1, max_size=5)
+)
 def test_splitting_undoes_joining(pieces):
     assert split_outside(",".join(pieces), ",") == pieces

@@ -5,7 +5,9 @@ from headcount.core.xla import PLAIN, QUICK, known
 
 
 def test_an_unknown_option_is_left_out():
-    assert known({"xla_no_such_option": 1, "xla_cpu_multi_thread_eigen": False}) == {"xla_cpu_multi_thread_eigen": False}
+    assert known({"xla_no_such_option": 1, "xla_cpu_multi_thread_eigen": False}) == {
+        "xla_cpu_multi_thread_eigen": False
+    }
     assert known({"xla_no_such_option": 1}) == known({}) == {}
 
 

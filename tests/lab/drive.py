@@ -1,6 +1,8 @@
-"""A sweep of toy runs in a process of its own, to be killed, stopped, starved of disk, or given a mad clock.
+"""A sweep of toy runs in a process of its own, to be killed, stopped, starved of disk, or given a
+mad clock.
 
-python -m tests.lab.drive STORE COUNT [seconds=0.05] [workers=2] [log=FILE] [grace=30] [clock=mad] [file_limit=BYTES] [weights=1]
+python -m tests.lab.drive STORE COUNT [seconds=0.05] [workers=2] [log=FILE] [grace=30] [clock=mad]
+[file_limit=BYTES] [weights=1]
 """
 
 import json
@@ -38,7 +40,9 @@ def main(store, count, **options):
     specs = plan(int(count), seconds=float(options.get("seconds", 0.05)))
     runner = Toy(log=options.get("log", ""), weights="weights" in options)
     try:
-        done = sweep(specs, store, engine=LocalEngine(int(options.get("workers", 2))), runner=runner)
+        done = sweep(
+            specs, store, engine=LocalEngine(int(options.get("workers", 2))), runner=runner
+        )
     except HeadcountError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -9,14 +9,29 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.refs import Ref
 from headcount.lab.evidence import Finding, arrange, findings
-from headcount.lab.hypothesis import AccuracyAtLeast, AccuracyBelow, ArmResult, BelowThreshold, Benefit, Hypothesis, NoBenefit, Part
+from headcount.lab.hypothesis import (
+    AccuracyAtLeast,
+    AccuracyBelow,
+    ArmResult,
+    BelowThreshold,
+    Benefit,
+    Hypothesis,
+    NoBenefit,
+    Part,
+)
 from headcount.lab.statistics import Scale
 
 CELL = "default"
 
 
 def hypothesis(claim, **changes) -> Hypothesis:
-    base = {"id": "x", "claim": "A claim.", "ref": Ref("headcount"), "scale": Scale.LOG10_RATIO, "trivial": 1.0}
+    base = {
+        "id": "x",
+        "claim": "A claim.",
+        "ref": Ref("headcount"),
+        "scale": Scale.LOG10_RATIO,
+        "trivial": 1.0,
+    }
     return Hypothesis(**{**base, "parts": (Part("part", claim),), **changes})
 
 
@@ -53,7 +68,9 @@ def test_the_bootstrap_is_reported_on_request():
 
 
 def test_one_diverged_run_cannot_make_a_verdict():
-    """Without the diverged run the arms are equal; counting it as no learning must not turn this into a benefit."""
+    """Without the diverged run the arms are equal; counting it as no learning must not turn this
+    into a benefit.
+    """
     losses = spread(0.01)
     found = one(BENEFIT, runs("a", [math.inf, *losses[1:]]) + runs("b", losses * 1.001))
     assert found.p > 0.9
@@ -61,7 +78,9 @@ def test_one_diverged_run_cannot_make_a_verdict():
 
 
 def test_a_clear_benefit_survives_diverged_runs_of_the_losing_arm():
-    found = one(BENEFIT, runs("a", [math.inf, math.inf, *spread(0.5)[2:]]) + runs("b", spread(0.01, 1)))
+    found = one(
+        BENEFIT, runs("a", [math.inf, math.inf, *spread(0.5)[2:]]) + runs("b", spread(0.01, 1))
+    )
     assert found.p < 1e-4
 
 
@@ -74,7 +93,11 @@ def test_a_diverged_run_of_the_winning_arm_costs():
 
 def test_a_diverged_run_counts_no_better_than_the_worst_that_finished():
     """Constant predictor 1, worst finite 5: effects (5/b) for the diverged seed."""
-    found = one(BENEFIT, runs("a", [math.inf, 5.0, 2.0, 2.0, 2.0]) + runs("b", [1.0] * 5), seeds=tuple(range(5)))
+    found = one(
+        BENEFIT,
+        runs("a", [math.inf, 5.0, 2.0, 2.0, 2.0]) + runs("b", [1.0] * 5),
+        seeds=tuple(range(5)),
+    )
     assert found.effect == pytest.approx(np.log10([5, 5, 2, 2, 2]).mean())
 
 
@@ -125,9 +148,18 @@ def test_findings_say_what_every_arm_learned_and_in_what_unit_the_effect_is():
     assert found.learned == pytest.approx({"a": 0.5, "b": 0.01})
     assert found.to_json()["unit"] == "log10 ratio"
     assert one(BENEFIT, []).to_json()["unit"] == "log10 ratio"
-    assert one(BENEFIT, runs("a", [0.5] * 10) + runs("b", [0.01] * 10), scale=Scale.NATS).unit == "nats"
-    assert one(BelowThreshold(("a",), 0.01), runs("a", spread(1.0))).unit == "log10 ratio to the threshold"
-    assert one(AccuracyBelow("a", 0.6), runs("a", spread(1.0), accuracy=0.5), scale=Scale.NATS).unit == "accuracy"
+    assert (
+        one(BENEFIT, runs("a", [0.5] * 10) + runs("b", [0.01] * 10), scale=Scale.NATS).unit
+        == "nats"
+    )
+    assert (
+        one(BelowThreshold(("a",), 0.01), runs("a", spread(1.0))).unit
+        == "log10 ratio to the threshold"
+    )
+    assert (
+        one(AccuracyBelow("a", 0.6), runs("a", spread(1.0), accuracy=0.5), scale=Scale.NATS).unit
+        == "accuracy"
+    )
 
 
 def test_a_benefit_still_refutes_no_benefit_when_only_one_arm_learned():
@@ -140,7 +172,9 @@ def test_equal_parameters_must_be_equal():
     claim = dataclasses.replace(BENEFIT, equal_parameters=True)
 
     def with_counts(a, b):
-        return one(claim, runs("a", spread(0.5), parameters=a) + runs("b", spread(0.01), parameters=b))
+        return one(
+            claim, runs("a", spread(0.5), parameters=a) + runs("b", spread(0.01), parameters=b)
+        )
 
     assert with_counts(1000, 1050).p < 1e-6
     assert with_counts(1000, 1060).p == with_counts(1000, 1060).p_refute == 1.0
@@ -150,11 +184,17 @@ def test_equal_parameters_must_be_equal():
 
 def test_the_best_of_several_pays_for_the_choice():
     alone = one(BelowThreshold(("b",), 0.01), runs("b", spread(0.008)))
-    chosen = one(BelowThreshold(("a", "b", "c"), 0.01), runs("a", spread(1.0)) + runs("b", spread(0.008)) + runs("c", spread(2.0)))
+    chosen = one(
+        BelowThreshold(("a", "b", "c"), 0.01),
+        runs("a", spread(1.0)) + runs("b", spread(0.008)) + runs("c", spread(2.0)),
+    )
     assert chosen.p == pytest.approx(3 * alone.p)
     assert chosen.effect == alone.effect
     assert chosen.ci.low < alone.ci.low
-    missed = one(BelowThreshold(("a", "b"), 0.01), runs("a", spread(1.0), floor=0.0) + runs("b", spread(0.5), floor=0.1))
+    missed = one(
+        BelowThreshold(("a", "b"), 0.01),
+        runs("a", spread(1.0), floor=0.0) + runs("b", spread(0.5), floor=0.1),
+    )
     assert missed.p_refute < 1e-6
     assert (missed.losing, missed.floor) == ("b", 0.1)
 

@@ -1,5 +1,6 @@
-"""Faults for real: processes are killed, disks fill up, rows rot, clocks jump. After a rerun every run is there once, with the
-figures of an undisturbed sweep, and nothing hangs (every wait here has an end)."""
+"""Faults for real: processes are killed, disks fill up, rows rot, clocks jump. After a rerun every
+run is there once, with the figures of an undisturbed sweep, and nothing hangs (every wait here has
+an end)."""
 
 import json
 import os
@@ -36,13 +37,18 @@ def figures(store):
 
 def undisturbed(specs):
     """The figures computed here, with no store, engine or fault anywhere."""
-    return {content_hash(spec): repr(Row(content_hash(spec), "finished", record(spec)).figures) for spec in specs}
+    return {
+        content_hash(spec): repr(Row(content_hash(spec), "finished", record(spec)).figures)
+        for spec in specs
+    }
 
 
 def start(store, count, **options):
     words = [f"{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "tests.lab.drive", str(store), str(count), *words]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def finish(driver):
@@ -78,7 +84,12 @@ def test_workers_killed_at_random_times(tmp_path, seed):
     specs = plan(30, seconds=0.03)
 
     def killer(progress):
-        if len(kills) < 5 and engine.pids and progress.finished not in kills and chance.random() < 0.4:
+        if (
+            len(kills) < 5
+            and engine.pids
+            and progress.finished not in kills
+            and chance.random() < 0.4
+        ):
             kills[progress.finished] = chance.choice(engine.pids)
             os.kill(kills[progress.finished], signal.SIGKILL)
 
@@ -96,7 +107,11 @@ def test_driver_killed_at_random_times(tmp_path):
     for _ in range(4):
         driver = start(store, 30, seconds=0.05, log=log)
         before = len(computed(log)[0])
-        wait_until(lambda seen=before, driver=driver: len(computed(log)[0]) > seen + 1 or driver.poll() is not None)
+        wait_until(
+            lambda seen=before, driver=driver: (
+                len(computed(log)[0]) > seen + 1 or driver.poll() is not None
+            )
+        )
         time.sleep(0.2 * chance.random())
         driver.kill()
         driver.communicate()
@@ -107,8 +122,12 @@ def test_driver_killed_at_random_times(tmp_path):
     assert (code, err) == (0, "")
     assert done["complete"]
     assert done["before"] == len(stored)
-    assert all(computed(log)[0][id] == already[id] for id in stored), "a finished run was computed again"
-    assert figures(store) == undisturbed([spec.model_copy(update={"seconds": 0.05}) for spec in specs])
+    assert all(computed(log)[0][id] == already[id] for id in stored), (
+        "a finished run was computed again"
+    )
+    assert figures(store) == undisturbed(
+        [spec.model_copy(update={"seconds": 0.05}) for spec in specs]
+    )
 
 
 def test_driver_killed_before_anything_is_stored(tmp_path):
@@ -170,11 +189,15 @@ def test_a_clock_that_jumps(tmp_path):
     wait_until(lambda: len(computed(log)[0]) > 3)
     killed.kill()
     killed.communicate()
-    drivers = [start(store, 30, seconds=0.05, workers=1, clock=clock, log=log) for clock in ("mad", "good")]
+    drivers = [
+        start(store, 30, seconds=0.05, workers=1, clock=clock, log=log) for clock in ("mad", "good")
+    ]
     ends = [finish(driver) for driver in drivers]
     assert [(code, err) for code, _, err in ends] == [(0, ""), (0, "")]
     assert all(done["complete"] for _, done, _ in ends)
-    assert max(computed(log)[0].values()) <= 2  # once more at most: what the killed one had computed and not stored
+    assert (
+        max(computed(log)[0].values()) <= 2
+    )  # once more at most: what the killed one had computed and not stored
     assert figures(store) == undisturbed(plan(30, seconds=0.05))
 
 
@@ -212,17 +235,36 @@ cp {place}/runs.sqlite {out}/whole.sqlite
 def _may_mount():
     if not shutil.which("unshare"):
         return False
-    return subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 @pytest.mark.skipif(not _may_mount(), reason="this system does not let us mount a small filesystem")
-@pytest.mark.parametrize("free", [40, 90, 160])  # pages left: the disk fills up while the store is made, a row or a model is written
+@pytest.mark.parametrize(
+    "free", [40, 90, 160]
+)  # pages left: the disk fills up while the store is made, a row or a model is written
 def test_disk_full_on_a_small_filesystem(tmp_path, free):
     place, out = tmp_path / "small", tmp_path / "out"
     place.mkdir()
     out.mkdir()
-    script = FULL.format(size="8m", place=place, out=out, ballast=2048 - free, driver=f"{sys.executable} -m tests.lab.drive")
-    done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
+    script = FULL.format(
+        size="8m",
+        place=place,
+        out=out,
+        ballast=2048 - free,
+        driver=f"{sys.executable} -m tests.lab.drive",
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
     errors = done.stderr.splitlines()
     assert len(errors) == 3, done.stderr
     assert errors[0].startswith("error: "), errors
@@ -239,10 +281,18 @@ def test_a_row_whose_bytes_changed_is_noticed_and_computed_again(tmp_path, colum
     victim = content_hash(specs[2])
     connection = sqlite3.connect(store)
     with connection:
-        connection.execute(f"UPDATE results SET {column} = coalesce({column}, '') || '7' WHERE id = ?", (victim,))
+        connection.execute(
+            f"UPDATE results SET {column} = coalesce({column}, '') || '7' WHERE id = ?", (victim,)
+        )
     connection.close()
     news = []
-    done = sweep(specs, store, engine=LocalEngine(1), runner=Toy(log=str(log)), watch=lambda progress: news.extend(progress.news))
+    done = sweep(
+        specs,
+        store,
+        engine=LocalEngine(1),
+        runner=Toy(log=str(log)),
+        watch=lambda progress: news.extend(progress.news),
+    )
     assert done.complete
     assert done.repaired == 1
     assert "damaged" in news[0]

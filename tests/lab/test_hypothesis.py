@@ -1,4 +1,6 @@
-"""Hypotheses are data: the eight insights of the paper can be written down, and bad ones are refused."""
+"""Hypotheses are data: the eight insights of the paper can be written down, and bad ones are
+refused.
+"""
 
 import dataclasses
 import math
@@ -39,8 +41,15 @@ EIGHT = (
         ref=paper("1a"),
         reported=(Reported("gain of layers, nats", 0.802), Reported("gain of heads, nats", 0.136)),
         # gain_L - gain_H = (base - deep) - (base - wide) = wide - deep: the common base cancels.
-        parts=(Part("layers against heads", Benefit(worse="wide", better="deep", equal_parameters=True)),),
-        deviations=("bytes of the standard library instead of OpenWebText", "equal tokens, 500 steps instead of 10,000"),
+        parts=(
+            Part(
+                "layers against heads", Benefit(worse="wide", better="deep", equal_parameters=True)
+            ),
+        ),
+        deviations=(
+            "bytes of the standard library instead of OpenWebText",
+            "equal tokens, 500 steps instead of 10,000",
+        ),
         **LM,
     ),
     Hypothesis(
@@ -48,8 +57,14 @@ EIGHT = (
         claim="For a fixed sparse memory one layer is enough.",
         ref=paper("1b"),
         parts=(
-            Part("one layer learns it", BelowThreshold(("lin-1-layer", "log-1-layer", "table-1-layer"), 0.01)),
-            Part("more layers add nothing", NoBenefit("table-1-layer", "table-3-layers", equal_parameters=True)),
+            Part(
+                "one layer learns it",
+                BelowThreshold(("lin-1-layer", "log-1-layer", "table-1-layer"), 0.01),
+            ),
+            Part(
+                "more layers add nothing",
+                NoBenefit("table-1-layer", "table-3-layers", equal_parameters=True),
+            ),
         ),
         deviations=("lags 1, 2 for lin and log heads; lags 48, 56, 99 for a table",),
         **TOY,
@@ -59,7 +74,10 @@ EIGHT = (
         claim="A complex readout needs neurons, not heads.",
         ref=paper("2a"),
         reported=(Reported("MSE at small m", 0.49), Reported("MSE at large m", 0.002)),
-        parts=(Part("neurons", Benefit("m-16", "m-256")), Part("heads", NoBenefit("m-256", "m-256-heads-8"))),
+        parts=(
+            Part("neurons", Benefit("m-16", "m-256")),
+            Part("heads", NoBenefit("m-256", "m-256-heads-8")),
+        ),
         deviations=("triangle wave of 32 teeth at lag 1 instead of one bit",),
         **TOY,
     ),
@@ -68,7 +86,10 @@ EIGHT = (
         claim="A complex memory needs heads, not neurons.",
         ref=paper("2b"),
         reported=(Reported("MSE at H = 1", 1.16), Reported("MSE at large H", 1e-6)),
-        parts=(Part("heads", Benefit("heads-1", "heads-4")), Part("neurons", NoBenefit("heads-4", "heads-4-m-256"))),
+        parts=(
+            Part("heads", Benefit("heads-1", "heads-4")),
+            Part("neurons", NoBenefit("heads-4", "heads-4-m-256")),
+        ),
         deviations=("kernel s^-1/2 with a linear readout instead of far lags",),
         **{**TOY, "trivial": 7.48},
     ),
@@ -86,7 +107,9 @@ EIGHT = (
         id="3b",
         claim="For an adaptive memory the dot product is needed.",
         ref=paper("3b"),
-        reported=tuple(Reported(f"loss {arm}", value) for arm, value in (("DP-free", 5.274), ("DP", 4.994))),
+        reported=tuple(
+            Reported(f"loss {arm}", value) for arm, value in (("DP-free", 5.274), ("DP", 4.994))
+        ),
         parts=(
             Part("equal parameters", Benefit("dp-free", "dp", equal_parameters=True)),
             Part("three times heads and width", Benefit("dp-free-3x", "dp")),
@@ -163,7 +186,10 @@ def test_every_claim_has_a_unit():
 def test_sentences_name_the_arms_and_the_margin():
     assert Benefit("a", "b").sentence(Scale.NATS, 0.02) == "b beats a by more than 0.02 (nats)"
     assert NoBenefit("a", "b").sentence(Scale.NATS, 0.02) == "b is within 0.02 (nats) of a"
-    assert BelowThreshold(("a", "b"), 0.01).sentence(Scale.NATS, 0.02) == "the best of a, b has a loss below 0.01"
+    assert (
+        BelowThreshold(("a", "b"), 0.01).sentence(Scale.NATS, 0.02)
+        == "the best of a, b has a loss below 0.01"
+    )
     assert str(Reported("MSE", 1e-5, "<")) == "MSE < 1e-05"
 
 

@@ -62,7 +62,9 @@ def test_skill_is_zero_for_guessing_and_one_for_always_right():
 
 
 def test_lengths_from_positions():
-    """Trained on 4, tested on 13: positions 2..4, then 5..8, then 9..13; the first has no lag 1 behind it."""
+    """Trained on 4, tested on 13: positions 2..4, then 5..8, then 9..13; the first has no lag 1
+    behind it.
+    """
     loss = np.array([100, 1, 2, 3, *[10] * 4, *[20] * 5])
     pattern = LengthPattern.from_positions(loss, trained=4, reach=1, trivial=50)
     assert pattern.lengths.tolist() == [4, 8, 13]

@@ -1,4 +1,6 @@
-"""The Ray engine against a real cluster of two worker processes, with a worker killed in the middle of a run."""
+"""The Ray engine against a real cluster of two worker processes, with a worker killed in the middle
+of a run.
+"""
 
 import importlib.util
 import json
@@ -18,14 +20,19 @@ from tests.cli.test_sweep import TOY
 from tests.lab.test_faults import computed, figures, undisturbed
 from tests.lab.toy import Toy, ToySpec, plan
 
-# Ray forks its daemons; the test process has loaded jax, whose warning about that does not concern children that exec at once.
+# Ray forks its daemons; the test process has loaded jax, whose warning about that does not concern
+# children that exec at once.
 pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
-needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)")
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra `ray`)"
+)
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A cluster of two cores of its own; the workers find these tests by PYTHONPATH, as a user's modules."""
+    """A cluster of two cores of its own; the workers find these tests by PYTHONPATH, as a user's
+    modules.
+    """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -61,7 +68,9 @@ def test_a_worker_killed_in_mid_run_costs_nothing_but_time(cluster, tmp_path):
 @needs_ray
 def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tmp_path):
     bad = [ToySpec(value=100, fault="raise"), ToySpec(value=101, fault="die")]
-    done = sweep([*plan(4), *bad], tmp_path / "runs.sqlite", engine=RayEngine(cluster), runner=Toy())
+    done = sweep(
+        [*plan(4), *bad], tmp_path / "runs.sqlite", engine=RayEngine(cluster), runner=Toy()
+    )
     assert (done.outcomes["failed"], done.missing, done.complete) == (2, 0, False)
     from headcount.lab.status import status
 
@@ -72,9 +81,17 @@ def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tm
 
 @needs_ray
 def test_the_command_keeps_stdout_for_its_document_though_ray_prints(cluster, tmp_path):
-    (tmp_path / "plan.yaml").write_text("baseline: {}\nchanges: [{value: 1}, {value: 2, fault: die}]\n")
+    (tmp_path / "plan.yaml").write_text(
+        "baseline: {}\nchanges: [{value: 1}, {value: 2, fault: die}]\n"
+    )
     words = ["sweep", "plan.yaml", "--engine", "ray", "--address", cluster, "--json"]
-    done = subprocess.run([sys.executable, "-c", TOY, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", TOY, *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+    )
     assert done.returncode == 1
     assert json.loads(done.stdout)["outcomes"]["failed"] == 1
     assert done.stderr.splitlines()[-1].startswith("error: 1 of 2 runs failed")

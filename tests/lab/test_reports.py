@@ -32,7 +32,13 @@ def test_status_counts_and_says_why(store):
         opened.add({content_hash(spec): canonical_json(spec) for spec in waiting})
         opened.claim([content_hash(waiting[0])])
         found = status(store)
-    assert (found.runs, found.finished, found.failed, found.running, found.waiting) == (9, 5, 1, 1, 2)
+    assert (found.runs, found.finished, found.failed, found.running, found.waiting) == (
+        9,
+        5,
+        1,
+        1,
+        2,
+    )
     assert found.failures[0].error == "ArithmeticError('value 9 is unlucky')"
     assert "value=9" in found.failures[0].label
     assert len(found.sweeps) == 1
@@ -57,7 +63,11 @@ def test_curves_hold_every_logged_step(store):
     table, _ = results(store, curves=True)
     assert list(table) == ["id", "metric", "step", "value"]
     assert len(table["id"]) == 5 * 2 * 5
-    chosen = [v for i, m, v in zip(table["id"], table["metric"], table["value"], strict=True) if i == table["id"][0] and m == "train_loss"]
+    chosen = [
+        v
+        for i, m, v in zip(table["id"], table["metric"], table["value"], strict=True)
+        if i == table["id"][0] and m == "train_loss"
+    ]
     assert chosen == record(plan(1)[0])["metrics"]["train_loss"]
 
 
@@ -72,7 +82,10 @@ def test_parquet_gives_the_same_table(store):
 
 def test_parquet_of_mixed_columns_and_without_pyarrow(monkeypatch):
     pytest.importorskip("pyarrow")
-    assert to_parquet({"a": [1, "x", None], "b": [1, 2.5, None], "c": [None, None, None]})[:4] == b"PAR1"
+    assert (
+        to_parquet({"a": [1, "x", None], "b": [1, 2.5, None], "c": [None, None, None]})[:4]
+        == b"PAR1"
+    )
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"headcount\[data\]"):
@@ -80,7 +93,10 @@ def test_parquet_of_mixed_columns_and_without_pyarrow(monkeypatch):
 
 
 def test_labels_tell_runs_apart():
-    assert labels([{"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3, "d": [1]}}]) == ["b.c=2", "b.c=3 b.d=[1]"]
+    assert labels([{"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3, "d": [1]}}]) == [
+        "b.c=2",
+        "b.c=3 b.d=[1]",
+    ]
     assert labels([{"memory": {"kind": "x"}, "seed": 4}]) == ["memory.kind=x seed=4"]
 
 
@@ -89,7 +105,9 @@ def test_the_estimate_is_measured_or_taken_from_stored_runs(store):
     jobs = jobs_of(specs, Toy())
     cost = estimate(jobs, [], Here(), Toy())
     assert (cost.to_do, cost.shapes, cost.measured) == (9, 2, 2)
-    assert cost.cpu_seconds == pytest.approx(9 * 0.2, rel=0.3)  # a tenth and a fifth of each shape were computed, and drawn out
+    assert cost.cpu_seconds == pytest.approx(
+        9 * 0.2, rel=0.3
+    )  # a tenth and a fifth of each shape were computed, and drawn out
     half = estimate(jobs, [], Here(2), Toy())
     assert half.seconds == pytest.approx(half.cpu_seconds / 2)
     sweep(specs[:4], store, engine=Here(), runner=Toy())

@@ -12,7 +12,14 @@ from headcount.lab.experiments import FIRST_SEED, NOT_IN_SMOKE, studies_of
 from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Variant, merged, planned
 from headcount.lab.hypothesis import Benefit, Hypothesis, Part
 from headcount.lab.local import LocalEngine
-from headcount.lab.reproduce import Reproduction, finals_of, loss_of, parameters, reproduce, summarised
+from headcount.lab.reproduce import (
+    Reproduction,
+    finals_of,
+    loss_of,
+    parameters,
+    reproduce,
+    summarised,
+)
 from headcount.lab.rows import FAILED, FINISHED, Row
 from headcount.lab.statistics import Scale
 from headcount.lab.store import Store
@@ -22,18 +29,46 @@ from headcount.report.write import write
 
 RUN = {
     "memory": "exp-4b",
-    "model": {"attention": "dp-free", "ffn": "none", "width": 4, "heads": 2, "bias": {"kind": "lin"}},
+    "model": {
+        "attention": "dp-free",
+        "ffn": "none",
+        "width": 4,
+        "heads": 2,
+        "bias": {"kind": "lin"},
+    },
     "train": {"steps": 12, "length": 32, "loss": "population", "log": 2, "effort": "low"},
 }
 SEEDS = (1, 2, 3)
 HYPOTHESIS = Hypothesis(
-    "t", "More steps help.", Ref("headcount"), (Part("steps", Benefit("few", "many")),), Scale.LOG10_RATIO, 1.0, seeds=SEEDS
+    "t",
+    "More steps help.",
+    Ref("headcount"),
+    (Part("steps", Benefit("few", "many")),),
+    Scale.LOG10_RATIO,
+    1.0,
+    seeds=SEEDS,
 )
 ARMS = (
     Arm("few", merged(RUN, {"train": {"steps": 2}}), lambda: Numbers(possible=1e-7), "lin", 2.0),
-    Arm("many", merged(RUN, {"train": {"steps": 400, "lr": 0.03}}), lambda: Numbers(possible=1e-7), "lin", 400.0, 1e-6),
+    Arm(
+        "many",
+        merged(RUN, {"train": {"steps": 400, "lr": 0.03}}),
+        lambda: Numbers(possible=1e-7),
+        "lin",
+        400.0,
+        1e-6,
+    ),
 )
-STUDY = Study("t", Variant.AS_MEANT, "Steps", "Do more steps help?", ARMS, SEEDS, hypothesis=HYPOTHESIS, x_label="steps")
+STUDY = Study(
+    "t",
+    Variant.AS_MEANT,
+    "Steps",
+    "Do more steps help?",
+    ARMS,
+    SEEDS,
+    hypothesis=HYPOTHESIS,
+    x_label="steps",
+)
 
 
 def test_from_the_sweep_to_the_report_and_again(tmp_path):
@@ -50,7 +85,9 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     def written(folder):
         result = reproduce([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
         assert result.summary.computed == 0  # finished runs are never repeated
-        report = report_of(result, profile="smoke", command="headcount reproduce", seconds=1.0, store="runs.sqlite")
+        report = report_of(
+            result, profile="smoke", command="headcount reproduce", seconds=1.0, store="runs.sqlite"
+        )
         assert "Verdicts" in table(report).title
         return write(report, folder)
 
@@ -58,7 +95,19 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     assert "Do more steps help?" in pages[0].read_text()
     verdicts = [(page.parent / "verdicts.json").read_bytes() for page in pages]
     assert verdicts[0] == verdicts[1]
-    names = ["id", "claim", "verdict", "qualifier", "paper", "measured", "ci", "floor", "seeds", "p_adjusted", "deviations"]
+    names = [
+        "id",
+        "claim",
+        "verdict",
+        "qualifier",
+        "paper",
+        "measured",
+        "ci",
+        "floor",
+        "seeds",
+        "p_adjusted",
+        "deviations",
+    ]
     assert all(name in json.loads(verdicts[0])["verdicts"][0] for name in names)
     assert (pages[0].parent / "figures" / "t-as-meant.svg").exists()
 
@@ -105,12 +154,18 @@ def test_studies_are_registered_with_fresh_seeds_and_smoke_says_what_it_leaves_o
     smoke = studies_of(["4a", "4b"], Profile.SMOKE)
     assert not any(study.key in NOT_IN_SMOKE for study in smoke)
     assert all(min(study.seeds) == FIRST_SEED for study in smoke)
-    assert all("profile smoke" in study.hypothesis.deviations[-1] for study in smoke if study.hypothesis)
+    assert all(
+        "profile smoke" in study.hypothesis.deviations[-1] for study in smoke if study.hypothesis
+    )
     assert all(arm.run["train"]["effort"] == "low" for study in smoke for arm in study.arms)
-    text = {arm.name: arm.run["train"]["effort"] for arm in studies_of(["3b"], Profile.LAPTOP)[0].arms}
+    text = {
+        arm.name: arm.run["train"]["effort"] for arm in studies_of(["3b"], Profile.LAPTOP)[0].arms
+    }
     assert (text["text-dp"], text["recall-dp"]) == ("high", "medium")  # an arm's own choice stands
     full = studies_of(["4a"], Profile.FULL)
-    assert not any("profile" in d for study in full if study.hypothesis for d in study.hypothesis.deviations)
+    assert not any(
+        "profile" in d for study in full if study.hypothesis for d in study.hypothesis.deviations
+    )
 
 
 def test_studies_that_contradict_their_hypothesis_are_refused():

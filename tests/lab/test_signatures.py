@@ -1,4 +1,6 @@
-"""Signatures name the cause that a pattern was made with, and say 'undecided' where two causes fit."""
+"""Signatures name the cause that a pattern was made with, and say 'undecided' where two causes
+fit.
+"""
 
 import json
 
@@ -8,7 +10,14 @@ import pytest
 from headcount.construct.chain import chain_stages
 from headcount.construct.doubling import doubling_stages
 from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
-from headcount.lab.signatures import SIGNATURES, Answer, Failure, diagnose, signature, sufficient_layers
+from headcount.lab.signatures import (
+    SIGNATURES,
+    Answer,
+    Failure,
+    diagnose,
+    signature,
+    sufficient_layers,
+)
 
 
 def hops(*accuracy, layers=1, samples=2000, chance=1 / 6, deeper=None):
@@ -24,41 +33,71 @@ def floors(loss, floor, more_heads, other_bias, trivial=1.0):
 
 
 def lengths(*loss, reach=10):
-    return RunPattern(lengths=LengthPattern(64 * 2 ** np.arange(len(loss)), np.array(loss), reach, 1.0))
+    return RunPattern(
+        lengths=LengthPattern(64 * 2 ** np.arange(len(loss)), np.array(loss), reach, 1.0)
+    )
 
 
 CASES = {
     # accuracy by hops; the first three are pointer chains as measured, 6 symbols
     "one layer, two hops": (hops(1.0, 0.44), Failure.DEPTH),
-    "two layers, two hops": (hops(1.0, 0.74, layers=2), Failure.UNDECIDED),  # two layers suffice: not depth
+    "two layers, two hops": (
+        hops(1.0, 0.74, layers=2),
+        Failure.UNDECIDED,
+    ),  # two layers suffice: not depth
     "three layers, two hops": (hops(1.0, 0.975, layers=3), Failure.NONE),
     "two layers, cliff at three": (hops(0.99, 0.98, 0.4, 0.3, layers=2), Failure.DEPTH),
     "enough layers by the theorem": (hops(1.0, 1.0, 0.47, layers=4), Failure.UNDECIDED),
     "enough layers by the chain": (hops(1.0, 1.0, 0.47, layers=3), Failure.UNDECIDED),
     "enough layers by doubling": (hops(1.0, 1.0, 1.0, 0.4, layers=3), Failure.UNDECIDED),
     "two layers, cliff at four": (hops(1.0, 1.0, 1.0, 0.4, layers=2), Failure.DEPTH),
-    "each hop a little wrong": (hops(*(1 / 6 + 5 / 6 * 0.95 ** np.arange(1, 7)), samples=20_000), Failure.UNDECIDED),
+    "each hop a little wrong": (
+        hops(*(1 / 6 + 5 / 6 * 0.95 ** np.arange(1, 7)), samples=20_000),
+        Failure.UNDECIDED,
+    ),
     "not even one hop": (hops(0.4, 0.3), Failure.UNDECIDED),
     "too few samples for a cliff": (hops(1.0, 0.7, samples=10), Failure.UNDECIDED),
-    "one layer, two hops, a deeper model follows": (hops(1.0, 0.44, deeper=[1.0, 0.98]), Failure.DEPTH),
-    "one layer, two hops, nobody follows": (hops(1.0, 0.39, deeper=[1.0, 0.41]), Failure.UNDECIDED),  # as trained for 500 steps
-    "two hops at chance, nobody follows": (hops(0.996, 0.167, deeper=[1.0, 1 / 6]), Failure.UNDECIDED),
+    "one layer, two hops, a deeper model follows": (
+        hops(1.0, 0.44, deeper=[1.0, 0.98]),
+        Failure.DEPTH,
+    ),
+    "one layer, two hops, nobody follows": (
+        hops(1.0, 0.39, deeper=[1.0, 0.41]),
+        Failure.UNDECIDED,
+    ),  # as trained for 500 steps
+    "two hops at chance, nobody follows": (
+        hops(0.996, 0.167, deeper=[1.0, 1 / 6]),
+        Failure.UNDECIDED,
+    ),
     "longer chains followed": (hops(1.0, 0.5, 0.99), Failure.UNDECIDED),
     # partial errors by lag
     "two heads, five lags, no order": (lags([0.9, 0.01, 1.0, 0.95, 0.02], heads=2), Failure.HEADS),
-    "far lags lost, a head for each": (lags([0.01, 0.02, 0.05, 0.8, 0.9, 1.0], heads=8), Failure.BIAS),
-    "far lags lost, few heads": (lags([0.01, 0.02, 0.05, 0.8, 0.9, 1.0], heads=3), Failure.UNDECIDED),
+    "far lags lost, a head for each": (
+        lags([0.01, 0.02, 0.05, 0.8, 0.9, 1.0], heads=8),
+        Failure.BIAS,
+    ),
+    "far lags lost, few heads": (
+        lags([0.01, 0.02, 0.05, 0.8, 0.9, 1.0], heads=3),
+        Failure.UNDECIDED,
+    ),
     "order that chance explains": (lags([0.01, 0.9, 0.9], heads=8), Failure.UNDECIDED),
     "no order, heads enough": (lags([0.9, 0.01, 1.0, 0.95, 0.02], heads=8), Failure.UNDECIDED),
     "all half read": (lags([0.3] * 6, heads=2), Failure.UNDECIDED),
     "no lag read": (lags([1.0] * 6, heads=8), Failure.UNDECIDED),
     "all read": (lags([0.01] * 6, heads=8), Failure.NONE),
-    # floors; kernels as computed: s^-1/2 on 999 lags with 2 (4) lin heads, lags 48, 56, 99 with lin heads against a table
+    # floors; kernels as computed: s^-1/2 on 999 lags with 2 (4) lin heads, lags 48, 56, 99 with lin
+    # heads against a table
     "s^-1/2 with two lin heads": (floors(0.25, 0.212, 1.7e-3, 1e-9, trivial=7.48), Failure.HEADS),
     "far lags with lin heads": (floors(2.9, 2.71, 2.71, 0.0, trivial=3.0), Failure.BIAS),
-    "s^-1/2 with 64 lin heads as trained": (floors(0.194, 4e-8, 1e-9, 1e-9, trivial=7.48), Failure.TRAINING),
+    "s^-1/2 with 64 lin heads as trained": (
+        floors(0.194, 4e-8, 1e-9, 1e-9, trivial=7.48),
+        Failure.TRAINING,
+    ),
     "at a floor that nothing lowers": (floors(0.5, 0.45, 0.44, 0.4), Failure.UNDECIDED),
-    "at the constant answer, all biases alike": (floors(3.0, 3.0, 3.0, 3.0, trivial=3.0), Failure.UNDECIDED),
+    "at the constant answer, all biases alike": (
+        floors(3.0, 3.0, 3.0, 3.0, trivial=3.0),
+        Failure.UNDECIDED,
+    ),
     "heads help a little": (floors(0.5, 0.45, 0.1, 0.0), Failure.UNDECIDED),
     "between floor and far": (floors(0.5, 0.1, 0.001, 0.0), Failure.UNDECIDED),
     "learned, though more heads would do more": (floors(1e-3, 1e-3, 1e-6, 1e-6), Failure.NONE),
@@ -93,11 +132,16 @@ def test_depth_is_not_missing_where_our_own_constructions_have_it():
     for known in range(2, 20):
         assert sufficient_layers(known) == len(doubling_stages(known)) <= len(chain_stages(known))
     check = signature(Failure.DEPTH).check(hops(1.0, 0.74, layers=2))
-    assert (check.answer, check.because) == (Answer.NO, "2 layers suffice for 2 hops, and there are 2")
+    assert (check.answer, check.because) == (
+        Answer.NO,
+        "2 layers suffice for 2 hops, and there are 2",
+    )
 
 
 def test_a_floor_at_the_constant_answer_does_not_clear_the_bias():
-    """Lags far back: no decaying head reaches them, so that two such biases have the same floor, and both are wrong."""
+    """Lags far back: no decaying head reaches them, so that two such biases have the same floor,
+    and both are wrong.
+    """
     bias = signature(Failure.BIAS)
     assert bias.check(floors(3.0, 3.0, 3.0, 3.0, trivial=3.0)).answer is Answer.UNDECIDED
     assert bias.check(floors(3.0, 2.7, 2.7, 0.0, trivial=3.0)).answer is Answer.YES
@@ -114,15 +158,21 @@ def test_a_diagnosis_names_the_cell_that_was_read():
 
 def test_a_floor_far_below_overrules_the_pattern():
     """A cliff, yet the same architecture is known to do it: not depth."""
-    run = RunPattern(floors=FloorPattern(0.5, 1.0, 1e-6, 1e-6, 1e-6), hops=CASES["one layer, two hops"][0].hops)
+    run = RunPattern(
+        floors=FloorPattern(0.5, 1.0, 1e-6, 1e-6, 1e-6), hops=CASES["one layer, two hops"][0].hops
+    )
     found = diagnose(run)
     assert found.checks[Failure.DEPTH].answer is Answer.UNDECIDED
     assert found.failure is Failure.TRAINING
 
 
 def test_a_small_mean_loss_does_not_hide_a_cliff():
-    """Long chains are rare, so the mean loss is small and far above a floor of 0: that is no evidence against the cliff."""
-    run = RunPattern(floors=FloorPattern(1e-3, 1.0, 0.0, 0.0, 0.0), hops=CASES["one layer, two hops"][0].hops)
+    """Long chains are rare, so the mean loss is small and far above a floor of 0: that is no
+    evidence against the cliff.
+    """
+    run = RunPattern(
+        floors=FloorPattern(1e-3, 1.0, 0.0, 0.0, 0.0), hops=CASES["one layer, two hops"][0].hops
+    )
     assert diagnose(run).failure is Failure.DEPTH
 
 
@@ -138,14 +188,21 @@ def test_observables_that_disagree_leave_it_open():
 
 
 def test_two_failures_at_once_are_not_one():
-    run = RunPattern(hops=CASES["one layer, two hops"][0].hops, lags=CASES["two heads, five lags, no order"][0].lags)
+    run = RunPattern(
+        hops=CASES["one layer, two hops"][0].hops,
+        lags=CASES["two heads, five lags, no order"][0].lags,
+    )
     assert diagnose(run).failure is Failure.UNDECIDED
-    shown = {failure for failure, check in diagnose(run).checks.items() if check.answer is Answer.YES}
+    shown = {
+        failure for failure, check in diagnose(run).checks.items() if check.answer is Answer.YES
+    }
     assert shown == {Failure.DEPTH, Failure.HEADS}
 
 
 def test_learned_within_and_lost_beyond_is_the_bias_beyond():
-    run = RunPattern(lags=CASES["all read"][0].lags, lengths=CASES["lost beyond the trained length"][0].lengths)
+    run = RunPattern(
+        lags=CASES["all read"][0].lags, lengths=CASES["lost beyond the trained length"][0].lengths
+    )
     assert diagnose(run).failure is Failure.EXTRAPOLATION
 
 
@@ -156,20 +213,26 @@ def test_positions_serve_as_lengths():
 
 
 def test_lin_heads_without_training_show_their_signatures():
-    """Real kernels, not made-up errors: the best l2 fit of equal impulses by given heads, least squares in float64.
+    """Real kernels, not made-up errors: the best l2 fit of equal impulses by given heads, least
+    squares in float64.
 
-    A lin family of fixed decay rates loses far impulses in order; a table of two one-lag heads loses all but two.
+    A lin family of fixed decay rates loses far impulses in order; a table of two one-lag heads
+    loses all but two.
     """
     s = np.arange(60)
     wanted = np.zeros(60)
     wanted[[0, 1, 2, 30, 40, 50]] = 1.0
     rates = np.geomspace(0.05, 8, 16)
     drawn = _capped_fit(np.exp(-rates[:, None] * s), wanted)
-    run = RunPattern(lags=LagPattern(np.flatnonzero(wanted), (drawn - wanted)[wanted > 0] ** 2, heads=16))
+    run = RunPattern(
+        lags=LagPattern(np.flatnonzero(wanted), (drawn - wanted)[wanted > 0] ** 2, heads=16)
+    )
     assert diagnose(run).failure is Failure.BIAS
     table = np.zeros(60)
     table[[2, 40]] = 1.0
-    run = RunPattern(lags=LagPattern(np.flatnonzero(wanted), (table - wanted)[wanted > 0] ** 2, heads=2))
+    run = RunPattern(
+        lags=LagPattern(np.flatnonzero(wanted), (table - wanted)[wanted > 0] ** 2, heads=2)
+    )
     assert diagnose(run).failure is Failure.HEADS
 
 

@@ -5,29 +5,49 @@ import pytest
 from scipy import stats
 
 from headcount.core.errors import InputError
-from headcount.lab.statistics import Interval, Region, Scale, bca_interval, holm, p_above, p_below, paired_effects, t_interval
+from headcount.lab.statistics import (
+    Interval,
+    Region,
+    Scale,
+    bca_interval,
+    holm,
+    p_above,
+    p_below,
+    paired_effects,
+    t_interval,
+)
 
 STUDIES = 20_000
 ALPHA = 0.05
 MARGIN = 0.30
-# A true rate of exactly 5% stays below this in 99.9% of test runs: the seed is fixed, so it either passes for ever or never.
+# A true rate of exactly 5% stays below this in 99.9% of test runs: the seed is fixed, so it either
+# passes for ever or never.
 CEILING = float(stats.binom.ppf(0.999, STUDIES, ALPHA)) / STUDIES
 
 EFFECTS = np.array([0.5, 0.8, 0.2, 0.9, 0.4, 0.7])
 
-# Noise of an effect, mean 0. Log-normal losses have normal log-ratios; in nats the difference of two log-normal arms is symmetric.
+# Noise of an effect, mean 0. Log-normal losses have normal log-ratios; in nats the difference of
+# two log-normal arms is symmetric.
 NOISE = {
-    "log-normal losses, log10 ratio": lambda rng, shape: np.log10(rng.lognormal(0, 0.7, shape)) - np.log10(rng.lognormal(0, 0.7, shape)),
-    "log-normal losses, difference": lambda rng, shape: rng.lognormal(0, 0.5, shape) - rng.lognormal(0, 0.5, shape),
+    "log-normal losses, log10 ratio": lambda rng, shape: (
+        np.log10(rng.lognormal(0, 0.7, shape)) - np.log10(rng.lognormal(0, 0.7, shape))
+    ),
+    "log-normal losses, difference": lambda rng, shape: (
+        rng.lognormal(0, 0.5, shape) - rng.lognormal(0, 0.5, shape)
+    ),
     "Student, 3 degrees of freedom": lambda rng, shape: 0.3 * rng.standard_t(3, shape),
     "Student, 5 degrees of freedom": lambda rng, shape: 0.3 * rng.standard_t(5, shape),
 }
 
 
 def test_effects_are_paired_by_seed_not_by_order():
-    effects = paired_effects({2: 1.0, 0: 100.0, 1: 10.0}, {0: 1.0, 1: 1.0, 2: 1.0}, Scale.LOG10_RATIO)
+    effects = paired_effects(
+        {2: 1.0, 0: 100.0, 1: 10.0}, {0: 1.0, 1: 1.0, 2: 1.0}, Scale.LOG10_RATIO
+    )
     assert effects == pytest.approx([2, 1, 0])
-    assert paired_effects({0: 2.5, 1: 2.4, 2: 2.6}, {0: 2.4, 1: 2.4, 2: 2.4}, Scale.NATS) == pytest.approx([0.1, 0.0, 0.2])
+    assert paired_effects(
+        {0: 2.5, 1: 2.4, 2: 2.6}, {0: 2.4, 1: 2.4, 2: 2.4}, Scale.NATS
+    ) == pytest.approx([0.1, 0.0, 0.2])
 
 
 @pytest.mark.parametrize(
@@ -47,9 +67,12 @@ def test_effects_refuse(worse, better, message):
         paired_effects(worse, better, Scale.LOG10_RATIO)
 
 
-@pytest.mark.parametrize("function", [t_interval, bca_interval, lambda e: p_above(e, 0.0), lambda e: Region(0.0).p(e)])
 @pytest.mark.parametrize(
-    ("effects", "message"), [([0.1, 0.2], "2 paired seeds"), ([0.1, 0.2, np.nan], "not finite"), (0.1, "0 paired seeds")]
+    "function", [t_interval, bca_interval, lambda e: p_above(e, 0.0), lambda e: Region(0.0).p(e)]
+)
+@pytest.mark.parametrize(
+    ("effects", "message"),
+    [([0.1, 0.2], "2 paired seeds"), ([0.1, 0.2, np.nan], "not finite"), (0.1, "0 paired seeds")],
 )
 def test_every_function_refuses_bad_effects(function, effects, message):
     with pytest.raises(InputError, match=message):
@@ -94,7 +117,9 @@ def test_interval_rule_and_p_value_are_one_rule():
 
 
 def test_bca_is_the_textbook_formula():
-    """Efron 1987: z0 from the share of resampled means below the mean, acceleration from the jackknife; own resamples."""
+    """Efron 1987: z0 from the share of resampled means below the mean, acceleration from the
+    jackknife; own resamples.
+    """
     rng = np.random.default_rng(1)
     effects = np.array([0.2, 0.3, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 1.5, 4.0])
     means = effects[rng.integers(0, 10, (200_000, 10))].mean(axis=1)
@@ -106,14 +131,23 @@ def test_bca_is_the_textbook_formula():
     ends = np.quantile(means, stats.norm.cdf(z0 + z / (1 - acceleration * z)))
     ours = bca_interval(effects, 0.90, resamples=100_000, seed=3)
     assert ours.to_json() == pytest.approx(ends.tolist(), abs=0.02 * np.ptp(ends))
-    assert ours.high - effects.mean() > 1.2 * (effects.mean() - ours.low)  # it sees the skewness, which t does not
+    assert ours.high - effects.mean() > 1.2 * (
+        effects.mean() - ours.low
+    )  # it sees the skewness, which t does not
 
 
 def test_bca_is_scipys_and_repeats_itself():
     theirs = stats.bootstrap(
-        (EFFECTS,), np.mean, confidence_level=0.9, n_resamples=999, method="BCa", rng=np.random.default_rng(7)
+        (EFFECTS,),
+        np.mean,
+        confidence_level=0.9,
+        n_resamples=999,
+        method="BCa",
+        rng=np.random.default_rng(7),
     ).confidence_interval
-    assert bca_interval(EFFECTS, 0.9, 999, seed=7) == Interval(float(theirs.low), float(theirs.high))
+    assert bca_interval(EFFECTS, 0.9, 999, seed=7) == Interval(
+        float(theirs.low), float(theirs.high)
+    )
     assert bca_interval(EFFECTS, 0.9, 999, seed=7) != bca_interval(EFFECTS, 0.9, 999, seed=8)
 
 
@@ -130,7 +164,11 @@ def test_seeds_that_all_agree_are_judged_by_the_sign_test():
 @pytest.mark.parametrize(
     ("p", "size", "adjusted"),
     [
-        ([0.01, 0.04, 0.03, 0.005], None, [0.03, 0.06, 0.06, 0.02]),  # sorted .005x4 .01x3 .03x2 .04x1 -> .04, raised to .06
+        (
+            [0.01, 0.04, 0.03, 0.005],
+            None,
+            [0.03, 0.06, 0.06, 0.02],
+        ),  # sorted .005x4 .01x3 .03x2 .04x1 -> .04, raised to .06
         ([0.02], 8, [0.16]),
         ([0.001, 0.01], 8, [0.008, 0.07]),
         ([0.5, 0.9], None, [1.0, 1.0]),
@@ -144,7 +182,12 @@ def test_holm_by_hand(p, size, adjusted):
 
 @pytest.mark.parametrize(
     ("p", "size", "message"),
-    [([0.1, 0.2], 1, "family of 1"), ([0.1, np.nan], None, "numbers in"), ([-0.1], None, "numbers in"), ([[0.1]], None, "one list")],
+    [
+        ([0.1, 0.2], 1, "family of 1"),
+        ([0.1, np.nan], None, "numbers in"),
+        ([-0.1], None, "numbers in"),
+        ([[0.1]], None, "one list"),
+    ],
 )
 def test_holm_refuses(p, size, message):
     with pytest.raises(InputError, match=message):
@@ -165,18 +208,24 @@ def test_holm_keeps_the_family_wise_error():
 @pytest.mark.parametrize("seeds", [5, 10])
 @pytest.mark.parametrize("noise", list(NOISE))
 def test_false_support_at_the_margin(noise, seeds):
-    """The effect is exactly the margin: benefit is 'supported' and 'refuted' in at most 5% of studies each, TOST likewise."""
+    """The effect is exactly the margin: benefit is 'supported' and 'refuted' in at most 5% of
+    studies each, TOST likewise.
+    """
     effects = MARGIN + NOISE[noise](np.random.default_rng(seeds), (STUDIES, seeds))
     assert (Region(low=MARGIN).p(effects) <= ALPHA).mean() <= CEILING
     assert (Region(high=MARGIN).p(effects) <= ALPHA).mean() <= CEILING
     assert (Region(-MARGIN, MARGIN).p(effects) <= ALPHA).mean() <= CEILING
-    narrow = MARGIN + 0.1 * NOISE[noise](np.random.default_rng(seeds + 1), (STUDIES, seeds))  # TOST with power at its other end
+    narrow = MARGIN + 0.1 * NOISE[noise](
+        np.random.default_rng(seeds + 1), (STUDIES, seeds)
+    )  # TOST with power at its other end
     assert 0.02 <= (Region(-MARGIN, MARGIN).p(narrow) <= ALPHA).mean() <= CEILING
 
 
 @pytest.mark.parametrize("seeds", [5, 10])
 def test_one_skewed_arm_is_the_known_weakness(seeds):
-    """A long tail in the winning arm only makes t too sure: about 12% instead of 5%, which the module says."""
+    """A long tail in the winning arm only makes t too sure: about 12% instead of 5%, which the
+    module says.
+    """
     rng = np.random.default_rng(seeds)
     noise = np.exp(0.125) - rng.lognormal(0, 0.5, (STUDIES, seeds))
     rate = (Region(low=MARGIN).p(MARGIN + 0.3 * noise) <= ALPHA).mean()

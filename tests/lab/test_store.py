@@ -31,7 +31,11 @@ def row(id, **changes):
 
 
 def test_what_is_put_comes_back_bit_for_bit(path):
-    odd = row(IDS[0], metrics={"step": [0, 1], "loss": [0.1 + 0.2, math.inf]}, surprise={"kept": [1, None]})
+    odd = row(
+        IDS[0],
+        metrics={"step": [0, 1], "loss": [0.1 + 0.2, math.inf]},
+        surprise={"kept": [1, None]},
+    )
     with Store(path) as store:
         assert store.put(odd)
     with Store(path, read_only=True) as store:
@@ -84,7 +88,9 @@ def test_the_claims_of_a_process_that_is_gone_lapse(path):
         store.enter()
         connection = sqlite3.connect(path)
         with connection:
-            connection.execute("UPDATE owners SET owner = 'dead', started = '1'")  # our number, but another process
+            connection.execute(
+                "UPDATE owners SET owner = 'dead', started = '1'"
+            )  # our number, but another process
             connection.execute("INSERT INTO claims VALUES (?, 'dead')", (IDS[0],))
             connection.execute("INSERT INTO claims VALUES (?, 'never entered')", (IDS[1],))
         connection.close()
@@ -133,7 +139,10 @@ def test_the_curves_are_there_for_sql(path):
         store.put(row(IDS[0]))
         store.put(row(IDS[1]))
     connection = sqlite3.connect(path)
-    found = connection.execute("SELECT step, value FROM curves WHERE id = ? AND metric = 'train_loss' ORDER BY step", (IDS[1],)).fetchall()
+    found = connection.execute(
+        "SELECT step, value FROM curves WHERE id = ? AND metric = 'train_loss' ORDER BY step",
+        (IDS[1],),
+    ).fetchall()
     connection.close()
     assert [value for _, value in found] == record(SPECS[IDS[1]])["metrics"]["train_loss"]
     assert [step for step, _ in found] == [0, 1, 2, 3, 4]
@@ -147,7 +156,7 @@ def test_weights_appear_whole_and_are_replaced(path):
     assert (folder / "model.safetensors").read_bytes() == b"2"
 
 
-# --- opening ---------------------------------------------------------------------------------------------------------
+# --- opening --------------------------------------------------------------------------------------
 
 
 def test_a_newer_store_is_refused_and_untouched(path):
@@ -161,7 +170,9 @@ def test_a_newer_store_is_refused_and_untouched(path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"hello, I am a text\n", b"SQLite format 3\x00 but then not", b"\x00" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"hello, I am a text\n", b"SQLite format 3\x00 but then not", b"\x00" * 5000]
+)
 def test_a_file_that_is_no_store_is_refused_and_untouched(tmp_path, content):
     path = tmp_path / "runs.sqlite"
     path.write_bytes(content)
@@ -202,7 +213,13 @@ def test_an_empty_file_becomes_a_store(tmp_path):
 
 def test_an_older_store_is_brought_up_to_date_whole(path):
     """The same road as a new store: one step more, in one transaction, with the rows kept."""
-    longer = (*STEPS, ("ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'old'", "CREATE TABLE added (x INTEGER)"))
+    longer = (
+        *STEPS,
+        (
+            "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT 'old'",
+            "CREATE TABLE added (x INTEGER)",
+        ),
+    )
     with pytest.raises(InputError, match="bring it up to date"):
         schema.connect_read_only(path, longer)
     connection = schema.connect(path, longer)
@@ -220,7 +237,9 @@ def test_a_step_that_fails_leaves_the_old_store(path):
         schema.connect(path, broken)
     with Store(path) as store:
         assert len(store.specs()) == 4
-        assert store._connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'added'").fetchone() == (0,)
+        assert store._connection.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'added'"
+        ).fetchone() == (0,)
 
 
 HALF = """

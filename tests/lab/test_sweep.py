@@ -1,4 +1,6 @@
-"""What a sweep does when nothing goes wrong with the machine: continuing, failing, forcing, weights, figures that do not depend on workers."""
+"""What a sweep does when nothing goes wrong with the machine: continuing, failing, forcing,
+weights, figures that do not depend on workers.
+"""
 
 import json
 
@@ -54,7 +56,11 @@ def store(tmp_path):
     return tmp_path / "runs.sqlite"
 
 
-@pytest.mark.parametrize("engine", [LocalEngine(1), LocalEngine(3), Here(1), Here(5)], ids=["one", "three", "here", "here-five"])
+@pytest.mark.parametrize(
+    "engine",
+    [LocalEngine(1), LocalEngine(3), Here(1), Here(5)],
+    ids=["one", "three", "here", "here-five"],
+)
 def test_the_figures_do_not_depend_on_workers_or_order(store, engine):
     specs = plan(17)
     done = sweep(specs[::-1], store, engine=engine, runner=Toy())
@@ -98,7 +104,10 @@ def test_a_run_that_kills_its_worker_once_succeeds_and_one_that_always_does_fail
     with Store(store, read_only=True) as opened:
         (row,) = [row for row in opened.rows()[0] if row.status == "failed"]
     assert row.id == content_hash(always)
-    assert row.error == "the worker was killed by signal 9; the last words of a worker (on each of 3 attempts)"
+    assert (
+        row.error
+        == "the worker was killed by signal 9; the last words of a worker (on each of 3 attempts)"
+    )
 
 
 def test_fail_fast_ends_at_the_first_failure(store):
@@ -121,7 +130,9 @@ def test_force_computes_again(store, tmp_path):
 def test_weights_lie_beside_the_store_and_what_lacks_them_is_told(store):
     sweep(plan(2), store, engine=Here(), runner=Toy())
     done = sweep(plan(4), store, engine=LocalEngine(2), runner=Toy(weights=True))
-    assert done.notes == ("2 runs were finished without their weights; --force computes them again",)
+    assert done.notes == (
+        "2 runs were finished without their weights; --force computes them again",
+    )
     kept = {folder.name for folder in store.with_name("runs.sqlite.weights").iterdir()}
     assert kept == {content_hash(spec) for spec in plan(4)[2:]}
 
@@ -132,7 +143,10 @@ def test_a_worker_has_one_thread_and_the_users_other_flags(store, monkeypatch):
     sweep(plan(1), store, engine=LocalEngine(1, pin=True), runner=Toy())
     with Store(store, read_only=True) as opened:
         (row,), _ = opened.rows()
-    assert row.record["versions"] == {"threads": "1", "flags": "--xla_of_the_user=1 --xla_cpu_multi_thread_eigen=false"}
+    assert row.record["versions"] == {
+        "threads": "1",
+        "flags": "--xla_of_the_user=1 --xla_cpu_multi_thread_eigen=false",
+    }
     assert one_thread()["OPENBLAS_NUM_THREADS"] == "1"
 
 
@@ -183,7 +197,13 @@ def test_impossible_options_are_refused(store):
 
 def test_the_watcher_sees_every_run_and_the_time_left(store):
     seen = []
-    sweep(plan(6, seconds=0.01), store, engine=Here(), runner=Toy(), watch=lambda p: seen.append((p.done, p.total, p.seconds_left)))
+    sweep(
+        plan(6, seconds=0.01),
+        store,
+        engine=Here(),
+        runner=Toy(),
+        watch=lambda p: seen.append((p.done, p.total, p.seconds_left)),
+    )
     assert [done for done, _, _ in seen][-1] == 6
     assert sorted({done for done, _, _ in seen}) == list(range(7))
     left = [seconds for _, _, seconds in seen if seconds is not None]

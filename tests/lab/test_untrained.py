@@ -17,7 +17,9 @@ class Here:
     def submit(self, function, *arguments):
         self.asked.append((function.__name__, *arguments))
         done = Future()
-        done.set_result(f"{function.__name__}" if function.__name__ != "numbers_of" else function(*arguments))
+        done.set_result(
+            f"{function.__name__}" if function.__name__ != "numbers_of" else function(*arguments)
+        )
         return done
 
 
@@ -37,8 +39,12 @@ def test_everything_begins_with_the_floors_and_the_longest_goes_first():
 def test_numbers_are_those_of_the_studies_and_a_corpus_goes_to_those_that_read_it(tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("to be or not to be " * 2000)
-    assert numbers_of("1a", Profile.SMOKE, str(text)) == known_numbers(studies_of(["1a"], Profile.SMOKE, str(text)))
-    assert numbers_of("3a", Profile.SMOKE, str(text)) == known_numbers(studies_of(["3a"], Profile.SMOKE))  # the corpus is not its own
+    assert numbers_of("1a", Profile.SMOKE, str(text)) == known_numbers(
+        studies_of(["1a"], Profile.SMOKE, str(text))
+    )
+    assert numbers_of("3a", Profile.SMOKE, str(text)) == known_numbers(
+        studies_of(["3a"], Profile.SMOKE)
+    )  # the corpus is not its own
 
 
 def test_without_rates_there_are_no_tables():

@@ -1,4 +1,6 @@
-"""A runner that needs no training: its figures follow from the spec alone, and its faults are real."""
+"""A runner that needs no training: its figures follow from the spec alone, and its faults are
+real.
+"""
 
 import dataclasses
 import hashlib
@@ -15,7 +17,9 @@ from headcount.lab.runner import AbstractRunner
 
 
 class ToySpec(Spec):
-    """`fault`: raise, die (SIGKILL to itself), die-once (the first time; the marker file tells), cry (prints, then dies)."""
+    """`fault`: raise, die (SIGKILL to itself), die-once (the first time; the marker file tells),
+    cry (prints, then dies).
+    """
 
     value: int = 0
     shape: str = "a"
@@ -33,7 +37,9 @@ class ToySpec(Spec):
 
 @dataclasses.dataclass(frozen=True)
 class Toy(AbstractRunner):
-    """Pseudo-training. Every computed run leaves a line in the log, so that a test can count how often each was computed."""
+    """Pseudo-training. Every computed run leaves a line in the log, so that a test can count how
+    often each was computed.
+    """
 
     log: str = ""
     weights: bool = False
@@ -55,7 +61,11 @@ class Toy(AbstractRunner):
             if self.log:
                 with open(self.log, "a") as file:
                     file.write(f"{content_hash(spec)} {os.getpid()}\n")
-            files = {"config.json": b"{}", "model.safetensors": content_hash(spec).encode()} if self.weights else {}
+            files = (
+                {"config.json": b"{}", "model.safetensors": content_hash(spec).encode()}
+                if self.weights
+                else {}
+            )
             yield spec, record(spec), files
 
     def _fault(self, spec):
@@ -88,11 +98,18 @@ def record(spec):
         "outcome": "diverged" if digits[5] < 16 else "finished",
         "step": 4 if digits[5] < 16 else None,
         "sentence": "toy",
-        "metrics": {"step": [0, 1, 2, 3, 4], "train_loss": losses, "eval_loss": [float("nan"), *losses[1:]]},
+        "metrics": {
+            "step": [0, 1, 2, 3, 4],
+            "train_loss": losses,
+            "eval_loss": [float("nan"), *losses[1:]],
+        },
         "final": {"eval_loss": losses[-1]},
         "seconds": {"compile": 0.0, "run": spec.seconds},
         "peak_memory_bytes": 1 << 20,
-        "versions": {"threads": os.environ.get("OMP_NUM_THREADS", ""), "flags": os.environ.get("XLA_FLAGS", "")},
+        "versions": {
+            "threads": os.environ.get("OMP_NUM_THREADS", ""),
+            "flags": os.environ.get("XLA_FLAGS", ""),
+        },
     }
 
 

@@ -1,4 +1,6 @@
-"""Fixed, adaptive and essential memories: their definitions by hand, their profiles, their refusals."""
+"""Fixed, adaptive and essential memories: their definitions by hand, their profiles, their
+refusals.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +27,9 @@ def sequence(*values):
 def test_arguments_follow_equation_8(nesting):
     """Each g sees x_t, x_{t-t1}, … up to min(i-1, K) retrieved tokens; here the lag counts them."""
     seen = CallableLag(lambda tokens: jnp.full(tokens.shape[:-2], tokens.shape[-2]), T=4, slow=len)
-    target = AdaptiveMemory((seen, seen, seen), nesting, readout=Linear((1.0, 10.0, 100.0)), inputs=Uniform())
+    target = AdaptiveMemory(
+        (seen, seen, seen), nesting, readout=Linear((1.0, 10.0, 100.0)), inputs=Uniform()
+    )
     x = sequence(1, 2, 3, 4, 5, 6)
     lags = [min(i, nesting + 1) for i in (1, 2, 3)]
     wanted = sum(10**i * (6 - lag) for i, lag in enumerate(lags))
@@ -41,9 +45,13 @@ def test_nested_lags_count_from_the_read_position():
 
 def test_missing_tokens_read_zero_in_later_lag_functions():
     # t = 1: x_{t-2} is missing, so its bit is 0 and t_2 = 1 + 1.
-    target = AdaptiveMemory((Bits(), Bits()), nesting=1, readout=CallableReadout(lambda z: z[..., 1:, 0], size=2))
+    target = AdaptiveMemory(
+        (Bits(), Bits()), nesting=1, readout=CallableReadout(lambda z: z[..., 1:, 0], size=2)
+    )
     x = sequence(1, 1, 1, -1)
-    np.testing.assert_array_equal(target.evaluate(x, Everywhere()), target.reference(np.asarray(x), Everywhere()))
+    np.testing.assert_array_equal(
+        target.evaluate(x, Everywhere()), target.reference(np.asarray(x), Everywhere())
+    )
     assert target.evaluate(x, At(1)).tolist() == [[[0.0, 0.0]]]
 
 
@@ -56,7 +64,9 @@ def test_adaptive_profile():
     assert AdaptiveMemory(Bits(), nesting=0).memory_profile().retrievals == 1
     assert AdaptiveMemory((Bits(), Bits()), nesting=2).memory_profile().retrievals == 2
     assert profile.note == ""
-    assert "no finite separated set" in AdaptiveMemory(Bits(), inputs=Gaussian()).memory_profile().note
+    assert (
+        "no finite separated set" in AdaptiveMemory(Bits(), inputs=Gaussian()).memory_profile().note
+    )
 
 
 def test_lag_bounds():
@@ -64,7 +74,9 @@ def test_lag_bounds():
     assert (bound.arguments, bound.largest, bound.separation) == (1, 3, 1.0)
     assert bound.barron >= 3  # |g| <= ||g||_B on [-1, 1]
     assert bound.log_barron >= np.log(3)
-    (zero,) = AdaptiveMemory(Affine(offset=1, slope=1, T=2, allow_zero=True), inputs=Ternary()).lag_bounds()
+    (zero,) = AdaptiveMemory(
+        Affine(offset=1, slope=1, T=2, allow_zero=True), inputs=Ternary()
+    ).lag_bounds()
     assert zero.log_barron is None
     (open_set,) = AdaptiveMemory(Bits(), inputs=Uniform()).lag_bounds()
     assert (open_set.barron, open_set.separation) == (None, None)
@@ -95,7 +107,9 @@ def test_fft_in_float32_is_accurate():
     x = jax.random.normal(jax.random.key(1), (2, 2000, 1))
     values = Power(0.5).values(2000)[None]
     got = filtered(x, values, np.arange(2000))[:, :, 0, 0]
-    wanted = np.array([np.convolve(values[0], row)[:2000] for row in np.asarray(x, np.float64)[:, :, 0]])
+    wanted = np.array(
+        [np.convolve(values[0], row)[:2000] for row in np.asarray(x, np.float64)[:, :, 0]]
+    )
     assert np.abs(got - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
@@ -103,7 +117,12 @@ def test_essential_from_text_and_profile():
     target = targets.build("essential:kernel=power:1.5")
     assert target == EssentialMemory(kernel=Power(1.5)) == EssentialMemory(kernel=(Power(1.5),))
     profile = target.memory_profile()
-    assert (profile.family, profile.kernels, profile.lags, profile.note) == (Family.ESSENTIAL, (Power(1.5),), None, "")
+    assert (profile.family, profile.kernels, profile.lags, profile.note) == (
+        Family.ESSENTIAL,
+        (Power(1.5),),
+        None,
+        "",
+    )
     assert (profile.lipschitz, profile.barron) == (1.0, 2.0)
     assert EssentialMemory((Window(5), Lag(7))).memory_profile().lags == tuple(range(1, 8))
 
@@ -112,8 +131,12 @@ def test_essential_bounds_need_summable_kernels_of_norm_one():
     heavy = EssentialMemory(Power(0.5), readout=Product())
     assert "not summable" in heavy.memory_profile().note
     assert heavy.memory_profile().lipschitz is None
-    assert EssentialMemory((Lag(2), Lag(3)), readout=Product()).memory_profile().lipschitz == pytest.approx(np.sqrt(2))
-    assert EssentialMemory((Window(2), Lag(3)), readout=Product()).memory_profile().lipschitz is None
+    assert EssentialMemory(
+        (Lag(2), Lag(3)), readout=Product()
+    ).memory_profile().lipschitz == pytest.approx(np.sqrt(2))
+    assert (
+        EssentialMemory((Window(2), Lag(3)), readout=Product()).memory_profile().lipschitz is None
+    )
 
 
 def test_a_fixed_memory_is_an_essential_one_and_an_adaptive_one():
@@ -128,8 +151,16 @@ def test_a_fixed_memory_is_an_essential_one_and_an_adaptive_one():
 
 def test_fixed_profile():
     profile = FixedMemory((3, 17)).memory_profile()
-    assert (profile.family, profile.memories, profile.lags, profile.longest_lag, profile.retrievals) == (Family.FIXED, 2, (3, 17), 17, 1)
-    assert FixedMemory((3,), readout=Product(), inputs=Gaussian()).memory_profile().lipschitz is None
+    assert (
+        profile.family,
+        profile.memories,
+        profile.lags,
+        profile.longest_lag,
+        profile.retrievals,
+    ) == (Family.FIXED, 2, (3, 17), 17, 1)
+    assert (
+        FixedMemory((3,), readout=Product(), inputs=Gaussian()).memory_profile().lipschitz is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Input laws one by one: their law, hand checks, refusals. What all share is in tests/contracts/test_inputs.py."""
+"""Input laws one by one: their law, hand checks, refusals. What all share is in
+tests/contracts/test_inputs.py.
+"""
 
 import jax
 import numpy as np
@@ -6,11 +8,23 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json
-from headcount.memory.inputs import Autoregressive, Boolean, Embedded, Gaussian, Markov, OneHot, Ternary, Uniform, UserArray
+from headcount.memory.inputs import (
+    Autoregressive,
+    Boolean,
+    Embedded,
+    Gaussian,
+    Markov,
+    OneHot,
+    Ternary,
+    Uniform,
+    UserArray,
+)
 
 
 def draw(law, batch, length, seed=0):
-    return np.asarray(jax.jit(lambda key: law.sample(key, batch, length))(jax.random.key(seed)), np.float64)
+    return np.asarray(
+        jax.jit(lambda key: law.sample(key, batch, length))(jax.random.key(seed)), np.float64
+    )
 
 
 def test_ternary_is_uniform():
@@ -42,7 +56,9 @@ def test_markov_has_its_transitions_from_the_first_token():
     for t in (0, 2):
         for i in range(3):
             after = states[states[:, t] == i, t + 1]
-            assert np.bincount(after, minlength=3) / len(after) == pytest.approx(law.transition[i], abs=0.03)
+            assert np.bincount(after, minlength=3) / len(after) == pytest.approx(
+                law.transition[i], abs=0.03
+            )
     assert np.bincount(states[:, 0]) / len(states) == pytest.approx(law.stationary(), abs=0.02)
     assert law.stationary() @ law.matrix() == pytest.approx(law.stationary(), abs=1e-12)
 

@@ -11,7 +11,14 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import plain
 from headcount.memory.inputs import Boolean, Embedded, OneHot, Ternary, Uniform
-from headcount.memory.lag_functions import Affine, Bits, CallableLag, Table, combinations, lag_functions
+from headcount.memory.lag_functions import (
+    Affine,
+    Bits,
+    CallableLag,
+    Table,
+    combinations,
+    lag_functions,
+)
 
 TERNARY = Ternary().alphabet
 CASES = [
@@ -19,10 +26,20 @@ CASES = [
     (Affine(offset=2.5, slope=-2, T=3), 2, TERNARY),
     (Table(lags=(3, 9, 1)), 1, OneHot(3).alphabet),
     (Table(lags=(4, 2), alphabet=Boolean().alphabet), 2, Boolean().alphabet),
-    (Table(lags=(5, 0, 7, 7, 2), alphabet=Embedded(5, 3).alphabet, allow_zero=True), 1, Embedded(5, 3).alphabet),
+    (
+        Table(lags=(5, 0, 7, 7, 2), alphabet=Embedded(5, 3).alphabet, allow_zero=True),
+        1,
+        Embedded(5, 3).alphabet,
+    ),
     (Bits(), 3, Boolean().alphabet),
     (Bits(first=4, stride=3), 2, TERNARY),
-    (CallableLag(lambda tokens: 2 + tokens[..., -1, 0], T=3, slow=lambda tokens: 2 + int(tokens[-1][0])), 1, TERNARY),
+    (
+        CallableLag(
+            lambda tokens: 2 + tokens[..., -1, 0], T=3, slow=lambda tokens: 2 + int(tokens[-1][0])
+        ),
+        1,
+        TERNARY,
+    ),
 ]
 
 
@@ -58,14 +75,20 @@ def test_barron_bound_is_the_path_norm_of_an_exact_network(case, log):
     if log and lags.min() == 0:
         assert net is None is bound
         return
-    np.testing.assert_allclose(net(tokens.reshape(len(tokens), -1)), np.log(lags) if log else lags, atol=1e-9 * (1 + net.path_norm))
+    np.testing.assert_allclose(
+        net(tokens.reshape(len(tokens), -1)),
+        np.log(lags) if log else lags,
+        atol=1e-9 * (1 + net.path_norm),
+    )
     assert bound == net.path_norm
 
 
 def test_separation_is_the_smallest_distance_across_lags(case):
     g, n, alphabet = case
     tokens = combinations(alphabet, n)
-    pairs = [(a, b) for a, b in itertools.combinations(tokens, 2) if g.reference(a) != g.reference(b)]
+    pairs = [
+        (a, b) for a, b in itertools.combinations(tokens, 2) if g.reference(a) != g.reference(b)
+    ]
     wanted = min(np.linalg.norm(a - b) for a, b in pairs)
     assert g.separation(n, alphabet) == pytest.approx(wanted, abs=1e-6)
 
@@ -91,7 +114,14 @@ def test_constant_lags_are_infinitely_separated():
 
 def test_affine_rounds_halves_up_and_clips():
     g = Affine(offset=0, slope=10, T=4)
-    assert [g.reference(np.array([[x]])) for x in (-1, 0.05, 0.15, 0.25, 0.35, 1)] == [1, 1, 2, 3, 4, 4]
+    assert [g.reference(np.array([[x]])) for x in (-1, 0.05, 0.15, 0.25, 0.35, 1)] == [
+        1,
+        1,
+        2,
+        3,
+        4,
+        4,
+    ]
 
 
 def test_bits_network_is_its_formula():

@@ -8,7 +8,9 @@ from headcount.memory.readouts.network import ReluNetwork, interpolate, zigzag
 
 
 def test_values_and_path_norm_by_hand():
-    net = ReluNetwork(np.array([2.0, -1.0]), np.array([[1.0, -1.0], [0.0, 3.0]]), np.array([0.5, -1.0]))
+    net = ReluNetwork(
+        np.array([2.0, -1.0]), np.array([[1.0, -1.0], [0.0, 3.0]]), np.array([0.5, -1.0])
+    )
     assert net(np.array([1.0, 1.0])) == 2 * 0.5 - 1 * 2
     assert net.path_norm == 2 * (2 + 0.5) + 1 * (3 + 1)
     assert net.neurons == 2
@@ -16,7 +18,11 @@ def test_values_and_path_norm_by_hand():
 
 def test_lipschitz_bound_beats_the_triangle_inequality_where_neurons_are_many():
     generator = np.random.default_rng(0)
-    net = ReluNetwork(generator.standard_normal(200), generator.standard_normal((200, 3)), generator.standard_normal(200))
+    net = ReluNetwork(
+        generator.standard_normal(200),
+        generator.standard_normal((200, 3)),
+        generator.standard_normal(200),
+    )
     assert net.lipschitz < 0.8 * np.abs(net.a) @ np.linalg.norm(net.b, axis=1)
     points = generator.standard_normal((500, 3))
     active = (points @ net.b.T + net.c > 0).astype(float)

@@ -1,4 +1,6 @@
-"""Readouts one by one: hand values, worked bounds, refusals. What all share is in tests/contracts/test_readouts.py."""
+"""Readouts one by one: hand values, worked bounds, refusals. What all share is in
+tests/contracts/test_readouts.py.
+"""
 
 import itertools
 import math
@@ -9,12 +11,24 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.memory.inputs import Boolean, Gaussian, OneHot, Ternary, Uniform
-from headcount.memory.readouts import CallableReadout, Linear, Lookup, Parity, Product, ReluNetwork, Teacher, Triangle, readouts
+from headcount.memory.readouts import (
+    CallableReadout,
+    Linear,
+    Lookup,
+    Parity,
+    Product,
+    ReluNetwork,
+    Teacher,
+    Triangle,
+    readouts,
+)
 
 
 def signs(count, d=1):
     """All vertices of `count` memories after an x_t of zero.  [2^(count d), count + 1, d]"""
-    every = np.array(list(itertools.product((-1.0, 1.0), repeat=count * d))).reshape(-1, count, d) / math.sqrt(d)
+    every = np.array(list(itertools.product((-1.0, 1.0), repeat=count * d))).reshape(
+        -1, count, d
+    ) / math.sqrt(d)
     return np.concatenate([np.zeros((len(every), 1, d)), every], axis=1)
 
 
@@ -47,7 +61,11 @@ def test_teacher_depends_on_its_seed_and_not_on_the_current_token():
 
 
 def test_a_constant_teacher_is_refused():
-    dead = [seed for seed in range(60) if _refused(lambda seed=seed: Teacher(neurons=1, seed=seed).check(2, 1))]
+    dead = [
+        seed
+        for seed in range(60)
+        if _refused(lambda seed=seed: Teacher(neurons=1, seed=seed).check(2, 1))
+    ]
     assert dead  # one neuron is off at both vertices for some seeds
     assert len(dead) < 30
 
@@ -82,7 +100,9 @@ def test_parity_barron_bound_by_hand():
 
 @pytest.mark.parametrize(("p", "d"), [(1, 1), (2, 1), (3, 2), (4, 1)])
 def test_product_barron_bound_is_the_limit_of_explicit_networks(p, d):
-    """Discretise the integral of the docstring: the networks tend to f, and their path norms to the bound from below."""
+    """Discretise the integral of the docstring: the networks tend to f, and their path norms to the
+    bound from below.
+    """
     readout, norms, errors = Product(), [], []
     generator = np.random.default_rng(0)
     z = generator.uniform(-1, 1, (300, p + 1, d)) / math.sqrt(d)
@@ -99,7 +119,9 @@ def test_product_barron_bound_is_the_limit_of_explicit_networks(p, d):
 
 
 def _polarised(p: int, d: int, knots: int) -> ReluNetwork:
-    """sum over signs e of (prod e)(e.m)^p / (2^p p!), each power by its interpolant on `knots` pieces a side."""
+    """sum over signs e of (prod e)(e.m)^p / (2^p p!), each power by its interpolant on `knots`
+    pieces a side.
+    """
     t = np.linspace(0, p, knots + 1)
     slopes = np.diff(t**p) / np.diff(t)
     changes = np.diff(slopes, prepend=0.0)  # relu(u - t_j) for u > 0
@@ -116,7 +138,9 @@ def _polarised(p: int, d: int, knots: int) -> ReluNetwork:
 
 def test_triangle_has_its_teeth():
     u = np.linspace(-1, 1, 20001)
-    values = np.asarray(Triangle(teeth=5)(jnp.asarray(np.stack([0 * u, u], axis=1)[:, :, None])))[:, 0]
+    values = np.asarray(Triangle(teeth=5)(jnp.asarray(np.stack([0 * u, u], axis=1)[:, :, None])))[
+        :, 0
+    ]
     turns = np.flatnonzero(np.diff(np.sign(np.diff(values))))
     assert len(turns) == 2 * 5 - 1
     assert (values.min(), values.max()) == pytest.approx((-1, 1), abs=1e-3)

@@ -13,7 +13,12 @@ from headcount.model.spec import ModelSpec
 
 def test_each_kind_takes_its_path():
     def path(length, rows, **spec):
-        return ModelSpec(heads=2, width=4, **spec).build(jax.random.key(0), dim=1).layers[0].attention.path(length, rows)
+        return (
+            ModelSpec(heads=2, width=4, **spec)
+            .build(jax.random.key(0), dim=1)
+            .layers[0]
+            .attention.path(length, rows)
+        )
 
     assert path(1000, 1, attention="dp-free") == "rows"
     assert path(1000, 1000, attention="dp-free") == "recurrence"
@@ -27,7 +32,9 @@ def test_each_kind_takes_its_path():
     assert path(1000, 1000, attention="dot", normaliser="none") == "rows"
     assert path(1000, 1000, attention="tmx") == "rows"
     assert path(1000, 1, attention="dot") == "rows"
-    assert path(5000, 5000, attention="dot") == "rows"  # N^2 weights of one sequence would be too many
+    assert (
+        path(5000, 5000, attention="dot") == "rows"
+    )  # N^2 weights of one sequence would be too many
     assert path(8, 8, attention="dp-free") == "rows"
 
 
@@ -35,7 +42,12 @@ def dense(bias, normaliser, u):
     """Every row from its own weights, float64."""
     n = u.shape[1]
     lag = jnp.maximum(jnp.arange(n)[:, None] - jnp.arange(n)[None, :], 0)
-    weights = paths.weights(bias, normaliser, bias.logits(lag, jnp.broadcast_to(jnp.arange(n)[:, None] + 1, lag.shape)), jnp.arange(n))
+    weights = paths.weights(
+        bias,
+        normaliser,
+        bias.logits(lag, jnp.broadcast_to(jnp.arange(n)[:, None] + 1, lag.shape)),
+        jnp.arange(n),
+    )
     return jnp.einsum("hrn,bnf->brhf", weights, u)
 
 
@@ -50,19 +62,27 @@ EXTREMES = [
 
 @pytest.mark.parametrize("bias", EXTREMES, ids=lambda b: b.kind)
 @pytest.mark.parametrize(
-    "normaliser", [Softmax(), NoNormaliser(), SoftmaxSink(jnp.array([-30.0, 0.0, 30.0, 0.0])), SoftmaxTail(800)], ids=lambda n: n.kind
+    "normaliser",
+    [Softmax(), NoNormaliser(), SoftmaxSink(jnp.array([-30.0, 0.0, 30.0, 0.0])), SoftmaxTail(800)],
+    ids=lambda n: n.kind,
 )
 def test_fast_paths_equal_dense_weights_on_long_sequences_and_extreme_rates(bias, normaliser, x64):
-    bias, normaliser = (jax.tree.map(lambda w: w.astype(jnp.float64), part) for part in (bias, normaliser))
+    bias, normaliser = (
+        jax.tree.map(lambda w: w.astype(jnp.float64), part) for part in (bias, normaliser)
+    )
     u = jax.random.normal(jax.random.key(1), (2, LONG, 3), jnp.float64)
     rows = np.arange(LONG)
     exact = dense(bias, normaliser, u)
     for dtype, tolerance in ((jnp.float64, 1e-8), (jnp.float32, 2e-4)):
-        b, n, v = (jax.tree.map(lambda w, d=dtype: w.astype(d), part) for part in (bias, normaliser, u))
+        b, n, v = (
+            jax.tree.map(lambda w, d=dtype: w.astype(d), part) for part in (bias, normaliser, u)
+        )
         fast = paths.recurrence if bias.decay() is not None else paths.convolution
         out = eqx.filter_jit(fast)(b, n, v, rows)
         assert bool(jnp.isfinite(out).all())
-        np.testing.assert_allclose(out, exact, atol=tolerance * max(1.0, float(jnp.abs(exact).max())))
+        np.testing.assert_allclose(
+            out, exact, atol=tolerance * max(1.0, float(jnp.abs(exact).max()))
+        )
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch, x64):
@@ -70,7 +90,9 @@ def test_blocks_of_rows_change_nothing(monkeypatch, x64):
     u = jax.random.normal(jax.random.key(1), (2, 50, 3), jnp.float64)
     whole = paths.rows_of_weights(bias, Softmax(), u, np.arange(50))
     monkeypatch.setattr(paths, "BLOCK_ENTRIES", 350)
-    np.testing.assert_allclose(paths.rows_of_weights(bias, Softmax(), u, np.arange(50)), whole, atol=1e-12)
+    np.testing.assert_allclose(
+        paths.rows_of_weights(bias, Softmax(), u, np.arange(50)), whole, atol=1e-12
+    )
 
 
 def test_the_bos_sink_makes_every_position_exact(x64):
@@ -87,13 +109,17 @@ def test_the_bos_sink_makes_every_position_exact(x64):
 
 @pytest.mark.parametrize("attention", ["dp-free", "dot"])
 def test_rows_that_see_nothing_give_zero_and_every_length_works(attention):
-    model = ModelSpec(heads=2, width=4, hidden=3, attention=attention, bias="log").build(jax.random.key(0), dim=1)
+    model = ModelSpec(heads=2, width=4, hidden=3, attention=attention, bias="log").build(
+        jax.random.key(0), dim=1
+    )
     layer = model.layers[0].attention
     for length in (1, 2, 66):
         x = jnp.ones((1, length, 1))
         out = layer(model.embedding.stream(x), np.arange(length))
         assert bool(jnp.isfinite(out).all())
-        np.testing.assert_array_equal(out[:, 0], 0)  # lag 0 is excluded: the first position sees nothing
+        np.testing.assert_array_equal(
+            out[:, 0], 0
+        )  # lag 0 is excluded: the first position sees nothing
         np.testing.assert_allclose(model(x, Last()), model(x, Everywhere())[:, -1:], atol=1e-5)
 
 
@@ -106,10 +132,12 @@ def test_a_peak_head_returns_its_lag():
 
 
 def test_tmx_reads_the_lag_that_the_token_asks_for(x64):
-    """Normalisation-free TMX with many steep heads' sum is Lemma F.2's shifted kernel: e^{-b (s - g)}."""
-    model = ModelSpec(heads=1, width=1, hidden=1, head_dim=1, attention="tmx", bias="lin", normaliser="none").build(
-        jax.random.key(0), dim=1
-    )
+    """Normalisation-free TMX with many steep heads' sum is Lemma F.2's shifted kernel: e^{-b (s -
+    g)}.
+    """
+    model = ModelSpec(
+        heads=1, width=1, hidden=1, head_dim=1, attention="tmx", bias="lin", normaliser="none"
+    ).build(jax.random.key(0), dim=1)
     layer = eqx.tree_at(
         lambda a: (a.score.direction, a.bias.rate, a.w_value, a.w_out),
         model.layers[0].attention,
@@ -124,7 +152,9 @@ def test_tmx_reads_the_lag_that_the_token_asks_for(x64):
 
 
 def test_reading_one_position_is_the_row_of_all_positions():
-    model = ModelSpec(heads=4, width=8, layers=2, attention="dp-free", bias="log1p").build(jax.random.key(0), dim=2)
+    model = ModelSpec(heads=4, width=8, layers=2, attention="dp-free", bias="log1p").build(
+        jax.random.key(0), dim=2
+    )
     x = jax.random.normal(jax.random.key(1), (3, 130, 2))
     everywhere = model(x, Everywhere())
     for t in (1, 64, 65, 130):

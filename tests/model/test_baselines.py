@@ -25,7 +25,9 @@ def by_hand(model, x):
     """Each baseline from its formula, one token after the other, float64 NumPy."""
     w = jax.tree.map(lambda a: np.asarray(a, np.float64), eqx.filter(model, eqx.is_array))
     if isinstance(model, Heads):
-        return bare_heads(w.attention.w_value, w.attention.w_out, np.log1p(np.exp(w.attention.bias.rate)), x)
+        return bare_heads(
+            w.attention.w_value, w.attention.w_out, np.log1p(np.exp(w.attention.bias.rate)), x
+        )
     u = x @ w.embedding.weight.T + w.embedding.offset  # [N, D]
     out = []
     if isinstance(model, GRU):
@@ -55,7 +57,10 @@ def by_hand(model, x):
         assert isinstance(model, CausalConvolution)
         for depth, (kernel, offset) in enumerate(zip(w.kernels, w.offsets, strict=True)):
             step = kernel.shape[0] ** depth
-            taps = [sum(kernel[k] @ u[t - k * step] for k in range(kernel.shape[0]) if t >= k * step) for t in range(len(u))]
+            taps = [
+                sum(kernel[k] @ u[t - k * step] for k in range(kernel.shape[0]) if t >= k * step)
+                for t in range(len(u))
+            ]
             u = u + np.maximum(np.array(taps) + offset, 0)
         out = list(u)
     return np.array(out) @ w.readout.T
@@ -75,14 +80,20 @@ def bare_heads(w_value, w_out, rate, x):
 @pytest.mark.parametrize("name", baselines.names())
 def test_baselines_follow_their_formulas_and_are_causal(name, x64):
     outputs = 2 if name == "heads" else 3  # bare heads answer with vectors like their tokens
-    model = baselines.build(f"{name}:{OPTIONS.get(name, 'width=4')}", 2, None, outputs, jax.random.key(0))
+    model = baselines.build(
+        f"{name}:{OPTIONS.get(name, 'width=4')}", 2, None, outputs, jax.random.key(0)
+    )
     x = jax.random.normal(jax.random.key(1), (2, 9, 2))
     y = model(x, Everywhere())
     assert y.shape == (2, 9, outputs)
     assert (model.tokens, model.outputs) == ((None, 2), outputs)
-    np.testing.assert_allclose(y, np.stack([by_hand(model, np.asarray(row)) for row in x]), atol=1e-9)
+    np.testing.assert_allclose(
+        y, np.stack([by_hand(model, np.asarray(row)) for row in x]), atol=1e-9
+    )
     np.testing.assert_allclose(model(x, At(4)), y[:, 3:4], atol=1e-12)
-    np.testing.assert_allclose(model(x.at[:, 5:].set(9.0), Everywhere())[:, :5], y[:, :5], atol=1e-12)
+    np.testing.assert_allclose(
+        model(x.at[:, 5:].set(9.0), Everywhere())[:, :5], y[:, :5], atol=1e-12
+    )
     grads = eqx.filter_grad(lambda m: (m(x, Everywhere()) ** 2).sum())(model)
     assert all(bool(jnp.isfinite(g).all()) for g in jax.tree.leaves(grads))
 
@@ -98,13 +109,25 @@ def test_both_kinds_of_tokens_at_once_are_refused():
 
 
 @pytest.mark.parametrize(
-    "bias", ["lin:high=2,positive=softplus", {"kind": "lin", "low": 0, "high": 2, "spacing": "uniform", "positive": "softplus"}]
+    "bias",
+    [
+        "lin:high=2,positive=softplus",
+        {"kind": "lin", "low": 0, "high": 2, "spacing": "uniform", "positive": "softplus"},
+    ],
 )
 def test_parts_of_bare_heads_are_recipes_with_every_option(bias):
-    spec = baselines.spec({"kind": "heads", "heads": 3, "head_dim": 2, "bias": bias, "normaliser": "none"})
+    spec = baselines.spec(
+        {"kind": "heads", "heads": 3, "head_dim": 2, "bias": bias, "normaliser": "none"}
+    )
     lin = {"low": 0.0, "high": 2.0, "spacing": "uniform", "positive": "softplus"}
     assert spec.options["bias"] == PartSpec(kind="lin", options=lin)
-    assert spec.to_plain() == {"kind": "heads", "heads": 3, "head_dim": 2, "bias": {"kind": "lin", **lin}, "normaliser": {"kind": "none"}}
+    assert spec.to_plain() == {
+        "kind": "heads",
+        "heads": 3,
+        "head_dim": 2,
+        "bias": {"kind": "lin", **lin},
+        "normaliser": {"kind": "none"},
+    }
     assert baselines.spec(spec.to_plain()) == baselines.spec(spec) == spec
     model = baselines.build(spec, 1, None, 1, jax.random.key(0))
     assert (model.attention.heads, model.attention.bias.positive) == (3, "softplus")
@@ -113,13 +136,21 @@ def test_parts_of_bare_heads_are_recipes_with_every_option(bias):
 
 def test_one_lin_head_under_softmax_is_the_default():
     spec = baselines.spec("heads")
-    assert (spec.options["heads"], spec.options["bias"].kind, spec.options["normaliser"].kind) == (1, "lin", "softmax")
+    assert (spec.options["heads"], spec.options["bias"].kind, spec.options["normaliser"].kind) == (
+        1,
+        "lin",
+        "softmax",
+    )
 
 
 def test_one_read_of_bare_heads_needs_no_square_of_the_length():
     length = 4000
     model = baselines.build("heads:heads=2", 1, None, 1, jax.random.key(0))
-    program = jax.jit(lambda x: model(x, Last())).lower(jax.ShapeDtypeStruct((1, length, 1), "float32")).compile()
+    program = (
+        jax.jit(lambda x: model(x, Last()))
+        .lower(jax.ShapeDtypeStruct((1, length, 1), "float32"))
+        .compile()
+    )
     assert program.memory_analysis().temp_size_in_bytes < 100 * length
 
 
@@ -130,7 +161,11 @@ def test_one_read_of_bare_heads_needs_no_square_of_the_length():
         ("heads", (2, None, 1), "tokens of size 2 to answers of size 1"),
         ("heads:heads=0", (1, None, 1), "heads 0; expected at least 1"),
         ("heads:bias=lni", (1, None, 1), "bias: unknown bias 'lni' \\(nearest: 'lin'\\)"),
-        ("heads:bias=lin(hig=2)", (1, None, 1), "bias: lin: unknown key 'hig' \\(nearest: 'high'\\)"),
+        (
+            "heads:bias=lin(hig=2)",
+            (1, None, 1),
+            "bias: lin: unknown key 'hig' \\(nearest: 'high'\\)",
+        ),
         ("heads:bias=lin(positive=square)", (1, None, 1), "positive is 'square'"),
         ("heads:width=4", (1, None, 1), "unknown key 'width'"),
     ],

@@ -5,7 +5,19 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.model import reference
-from headcount.model.biases import T5, Alibi, KerplePower, Lin, Log, Log1p, Peak, Rope, Spacing, Table, biases
+from headcount.model.biases import (
+    T5,
+    Alibi,
+    KerplePower,
+    Lin,
+    Log,
+    Log1p,
+    Peak,
+    Rope,
+    Spacing,
+    Table,
+    biases,
+)
 from headcount.model.biases.decaying import TINY, Positive
 from headcount.model.shape import LayerShape
 
@@ -20,20 +32,40 @@ def logits(bias, lag, position=9):
 def test_values_by_hand():
     one = jnp.array([2.0])
     np.testing.assert_allclose(logits(Lin(one), [0, 3]), [[0, -6]])
-    np.testing.assert_allclose(logits(Log(one), [0, 1, 3]), [[-np.inf, 0, -2 * np.log(3)]], rtol=1e-6)
-    np.testing.assert_allclose(logits(Peak(one, jnp.array([2.5])), [0, 2, 3]), [[-12.5, -0.5, -0.5]])
-    np.testing.assert_allclose(logits(KerplePower(one, jnp.array([0.5])), [0, 4]), [[0, -4]], rtol=1e-6)
+    np.testing.assert_allclose(
+        logits(Log(one), [0, 1, 3]), [[-np.inf, 0, -2 * np.log(3)]], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        logits(Peak(one, jnp.array([2.5])), [0, 2, 3]), [[-12.5, -0.5, -0.5]]
+    )
+    np.testing.assert_allclose(
+        logits(KerplePower(one, jnp.array([0.5])), [0, 4]), [[0, -4]], rtol=1e-6
+    )
     np.testing.assert_allclose(logits(Table(jnp.array([[1.0, 2.0]])), [0, 1, 2]), [[1, 2, -np.inf]])
 
 
 def test_alibi_slopes_of_eight_heads():
     shape = LayerShape(width=8, heads=8, value_dim=1, query_dim=1, hidden=1, outputs=8)
-    np.testing.assert_allclose(Alibi.init(shape, jax.random.key(0)).slopes, [2.0**-k for k in range(1, 9)])
+    np.testing.assert_allclose(
+        Alibi.init(shape, jax.random.key(0)).slopes, [2.0**-k for k in range(1, 9)]
+    )
 
 
 def test_t5_buckets_are_exact_then_logarithmic():
     bias = T5(jnp.zeros((1, 8)), farthest=64)
-    assert [int(bias.bucket(jnp.asarray(s))) for s in (0, 1, 3, 4, 7, 8, 16, 32, 63, 64, 1000)] == [0, 1, 2 + 1, 4, 4, 5, 6, 7, 7, 7, 7]
+    assert [int(bias.bucket(jnp.asarray(s))) for s in (0, 1, 3, 4, 7, 8, 16, 32, 63, 64, 1000)] == [
+        0,
+        1,
+        2 + 1,
+        4,
+        4,
+        5,
+        6,
+        7,
+        7,
+        7,
+        7,
+    ]
 
 
 def test_rope_is_a_sum_of_cosines_and_a_turn_of_vectors():
@@ -42,7 +74,9 @@ def test_rope_is_a_sum_of_cosines_and_a_turn_of_vectors():
     queries, keys = bias.turn(zeros, zeros, jnp.arange(6))
     products = jnp.einsum("brhq,bnhq->hrn", queries, keys)  # q0 and k0 alone, at every pair of rows
     lags = jnp.arange(6)[:, None] - jnp.arange(6)[None, :]
-    np.testing.assert_allclose(logits(bias, jnp.maximum(lags, 0))[:, 5, :], products[:, 5, :], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        logits(bias, jnp.maximum(lags, 0))[:, 5, :], products[:, 5, :], rtol=1e-4, atol=1e-5
+    )
 
 
 def test_spacing_is_a_ladder_or_a_draw():
@@ -90,7 +124,9 @@ def test_through_softplus_a_rate_of_0_starts_at_the_smallest():
     stored = Positive.SOFTPLUS.stored(rates)
     np.testing.assert_allclose(Positive.SOFTPLUS.rate(stored), TINY, rtol=1e-5)
     gradient = jax.grad(lambda r: Positive.SOFTPLUS.rate(r).sum())(stored)
-    np.testing.assert_allclose(gradient, TINY, rtol=1e-5)  # a step changes a small rate in proportion to it
+    np.testing.assert_allclose(
+        gradient, TINY, rtol=1e-5
+    )  # a step changes a small rate in proportion to it
     bias = Lin.init(SHAPE, jax.random.key(0), low=0.0, high=0.0, positive=Positive.SOFTPLUS)
     assert np.isfinite(bias.rate).all()
     assert np.isfinite(logits(bias, [0, 1000])).all()
@@ -100,7 +136,11 @@ def test_through_softplus_a_rate_of_0_starts_at_the_smallest():
 def test_negative_stored_numbers_are_for_softplus(make):
     below = jnp.array([0.5, -3.0])
     bias = make(below, Positive.SOFTPLUS)
-    np.testing.assert_allclose(logits(bias, [4]) / logits(make(jnp.ones(2)), [4]), np.log1p(np.exp(below))[:, None], rtol=1e-6)
+    np.testing.assert_allclose(
+        logits(bias, [4]) / logits(make(jnp.ones(2)), [4]),
+        np.log1p(np.exp(below))[:, None],
+        rtol=1e-6,
+    )
     with pytest.raises(InputError, match="at least 0"):
         make(below, Positive.ABS)
 
@@ -108,14 +148,19 @@ def test_negative_stored_numbers_are_for_softplus(make):
 @pytest.mark.parametrize("make", [Lin, Log, Log1p])
 @pytest.mark.parametrize("positive", Positive)
 def test_both_ways_follow_the_reference(make, positive, x64):
-    bias = make(jnp.array([0.0, 0.7, 40.0] if positive is Positive.ABS else [-9.0, 0.7, 40.0]), positive)
+    bias = make(
+        jnp.array([0.0, 0.7, 40.0] if positive is Positive.ABS else [-9.0, 0.7, 40.0]), positive
+    )
     slow = [[reference.lag_logit(bias, h, s, 9) for s in range(8)] for h in range(3)]
     np.testing.assert_allclose(logits(bias, range(8)), slow, rtol=1e-12)
 
 
 def test_an_odd_query_size_cannot_be_turned():
     with pytest.raises(InputError, match="even"):
-        Rope.init(LayerShape(width=9, heads=3, value_dim=3, query_dim=3, hidden=1, outputs=9), jax.random.key(0))
+        Rope.init(
+            LayerShape(width=9, heads=3, value_dim=3, query_dim=3, hidden=1, outputs=9),
+            jax.random.key(0),
+        )
 
 
 @pytest.mark.parametrize("name", biases.names())

@@ -10,11 +10,28 @@ from headcount.model.spec import ModelSpec
 from headcount.model.stream import Stream
 
 N = 19  # blocks of 5 rows and a shorter one
-OPTIONS = {"table": "table:window=8", "t5": "t5:buckets=6,farthest=9", "fire": "fire:hidden=4,threshold=5", "peak": "peak:reach=6"}
-NORMALISERS = ("softmax", "softmax-sink:logit=0.5", "softmax-bos:logit=-0.3", "softmax-tail:horizon=15")
-CASES = [(bias, "softmax-sink:logit=0.5") for bias in biases.names()] + [(b, n) for b in ("lin", "log", "rope") for n in NORMALISERS]
-QUICK = {(bias, "softmax-sink:logit=0.5") for bias in ("lin", "table", "rope")} | {("log", "softmax")}
-PARAMETERS = [pytest.param(*case, id="-".join(case), marks=[] if case in QUICK else pytest.mark.slow) for case in dict.fromkeys(CASES)]
+OPTIONS = {
+    "table": "table:window=8",
+    "t5": "t5:buckets=6,farthest=9",
+    "fire": "fire:hidden=4,threshold=5",
+    "peak": "peak:reach=6",
+}
+NORMALISERS = (
+    "softmax",
+    "softmax-sink:logit=0.5",
+    "softmax-bos:logit=-0.3",
+    "softmax-tail:horizon=15",
+)
+CASES = [(bias, "softmax-sink:logit=0.5") for bias in biases.names()] + [
+    (b, n) for b in ("lin", "log", "rope") for n in NORMALISERS
+]
+QUICK = {(bias, "softmax-sink:logit=0.5") for bias in ("lin", "table", "rope")} | {
+    ("log", "softmax")
+}
+PARAMETERS = [
+    pytest.param(*case, id="-".join(case), marks=[] if case in QUICK else pytest.mark.slow)
+    for case in dict.fromkeys(CASES)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +41,21 @@ def short_blocks(monkeypatch):
 
 
 def layer_and_stream(bias="lin", normaliser="softmax", **sizes):
-    spec = ModelSpec(heads=2, width=8, attention="dot", bias=OPTIONS.get(bias, bias), normaliser=normaliser, **sizes)
+    spec = ModelSpec(
+        heads=2,
+        width=8,
+        attention="dot",
+        bias=OPTIONS.get(bias, bias),
+        normaliser=normaliser,
+        **sizes,
+    )
     layer = spec.build(jax.random.key(0), dim=1).layers[0].attention
     if bias == "rope":  # its offsets of queries and keys start at zero
-        layer = eqx.tree_at(lambda a: (a.bias.query, a.bias.key), layer, (layer.bias.query + 0.3, layer.bias.key - 0.2))
+        layer = eqx.tree_at(
+            lambda a: (a.bias.query, a.bias.key),
+            layer,
+            (layer.bias.query + 0.3, layer.bias.key - 0.2),
+        )
     return layer, jax.random.normal(jax.random.key(1), (4, N, 8))
 
 
@@ -57,7 +85,9 @@ def same(found, expected, tolerance):
 
 @pytest.mark.parametrize(("bias", "normaliser"), PARAMETERS)
 def test_outputs_and_gradients_equal_the_general_path(bias, normaliser, monkeypatch, x64):
-    """The other path builds [B, H, N, N] weights row by row and is differentiated by JAX; both meet the reference in contracts."""
+    """The other path builds [B, H, N, N] weights row by row and is differentiated by JAX; both meet
+    the reference in contracts.
+    """
     layer, x = layer_and_stream(bias, normaliser)
     assert layer.path(N, N) == "causal"
     fast = outcome(layer, x)
@@ -78,7 +108,9 @@ def test_blocks_never_look_ahead():
     for length in (1, 4, 5, 6, 39, 40, 41, 1000):
         blocks = causal._blocks(length)
         assert len(blocks) <= causal.MOST_BLOCKS
-        assert [row for block in blocks for row in range(block.start, block.stop)] == list(range(length))
+        assert [row for block in blocks for row in range(block.start, block.stop)] == list(
+            range(length)
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -87,7 +119,9 @@ def test_smaller_floats_keep_their_type(dtype, monkeypatch):
     layer, x = jax.tree.map(lambda w: w.astype(dtype) if eqx.is_inexact_array(w) else w, (layer, x))
     fast = outcome(layer, x)
     monkeypatch.setattr(attention, "DENSE_ROWS", N)
-    found, expected = (jax.tree.map(lambda w: w.astype(jnp.float32), o) for o in (fast, outcome(layer, x)))
+    found, expected = (
+        jax.tree.map(lambda w: w.astype(jnp.float32), o) for o in (fast, outcome(layer, x))
+    )
     assert all(leaf.dtype == dtype for leaf in jax.tree.leaves(fast))
     same(found, expected, 1e-5 if dtype == "float32" else 0.05)
 

@@ -11,7 +11,9 @@ from headcount.model.spec import ModelSpec
 
 
 def build(**spec):
-    return ModelSpec(**{"heads": 2, "width": 4, "hidden": 3, **spec}).build(jax.random.key(0), dim=1)
+    return ModelSpec(**{"heads": 2, "width": 4, "hidden": 3, **spec}).build(
+        jax.random.key(0), dim=1
+    )
 
 
 def test_parameters_of_the_papers_layer():
@@ -29,7 +31,12 @@ def test_one_read_of_contracted_heads():
     model = build(attention="dp-free")
     expected = (
         2 * 1 * 4  # embedding at the one row
-        + 2 * 1 * 10 * (3 + 2 * 1)  # two heads, ten lags: bias, exp, divide, and a multiply-add of the one feature
+        + 2
+        * 1
+        * 10
+        * (
+            3 + 2 * 1
+        )  # two heads, ten lags: bias, exp, divide, and a multiply-add of the one feature
         + 2 * 1 * 2 * 1 * 4  # what was gathered, mapped to the stream
         + 2 * 2 * 2 * 4 * 1  # W_V lift, once
         + 4  # residual
@@ -54,8 +61,12 @@ def test_dot_product_counts_every_pair():
 
 def test_contracted_reads_grow_linearly_and_dot_products_quadratically():
     free, dot = build(attention="dp-free"), build()
-    assert cost(free, 20000, Last()).flops / cost(free, 10000, Last()).flops == pytest.approx(2, rel=0.01)
-    assert cost(dot, 20000, Everywhere()).flops / cost(dot, 10000, Everywhere()).flops == pytest.approx(4, rel=0.01)
+    assert cost(free, 20000, Last()).flops / cost(free, 10000, Last()).flops == pytest.approx(
+        2, rel=0.01
+    )
+    assert cost(dot, 20000, Everywhere()).flops / cost(
+        dot, 10000, Everywhere()
+    ).flops == pytest.approx(4, rel=0.01)
 
 
 def test_state_is_a_recurrence_for_lin_and_a_cache_for_dot():
@@ -86,7 +97,11 @@ def test_baselines_by_hand(text, parameters, state):
 def test_one_read_of_bare_heads():
     model = baselines.build("heads:heads=3", 2, None, 2, jax.random.key(0))
     expected = (
-        3 * 10 * (3 + 2 * 2)  # three heads, ten lags: bias, exp, divide, and a multiply-add of both features
+        3
+        * 10
+        * (
+            3 + 2 * 2
+        )  # three heads, ten lags: bias, exp, divide, and a multiply-add of both features
         + 3 * 2 * 2 * 2  # W_O W_V, once
         + 3 * 2 * 2 * 2  # what was gathered, mapped
     )

@@ -21,7 +21,10 @@ def plain(weight, x):
 @pytest.mark.parametrize(("out", "into"), [(3, 7), (7, 3), (5, 5), (1, 4)])
 @pytest.mark.parametrize("lead", [(), (6,), (2, 3, 4)])
 def test_linear_and_its_gradients_are_the_matrix_product(out, into, lead, x64):
-    weight, x = jax.random.normal(jax.random.key(0), (out, into)), jax.random.normal(jax.random.key(1), (*lead, into))
+    weight, x = (
+        jax.random.normal(jax.random.key(0), (out, into)),
+        jax.random.normal(jax.random.key(1), (*lead, into)),
+    )
     y, backward = jax.vjp(linear, weight, x)
     expected, plain_backward = jax.vjp(plain, weight, x)
     np.testing.assert_allclose(y, expected, atol=1e-13)
@@ -30,7 +33,10 @@ def test_linear_and_its_gradients_are_the_matrix_product(out, into, lead, x64):
 
 
 def test_many_models_at_once(x64):
-    weight, x = jax.random.normal(jax.random.key(0), (5, 7, 3)), jax.random.normal(jax.random.key(1), (5, 4, 3))
+    weight, x = (
+        jax.random.normal(jax.random.key(0), (5, 7, 3)),
+        jax.random.normal(jax.random.key(1), (5, 4, 3)),
+    )
 
     def grads(product):
         return jax.vmap(jax.grad(lambda w, x: jnp.sum(jnp.sin(product(w, x))), (0, 1)))(weight, x)

@@ -16,21 +16,39 @@ from headcount.model.spec import ModelSpec
 
 @pytest.fixture
 def folder(tmp_path):
-    model = ModelSpec(heads=2, width=4, hidden=3, ffn="precision:rounding=log", bias="t5", normaliser="softmax-tail").build(
-        jax.random.key(0), dim=1
-    )
+    model = ModelSpec(
+        heads=2,
+        width=4,
+        hidden=3,
+        ffn="precision:rounding=log",
+        bias="t5",
+        normaliser="softmax-tail",
+    ).build(jax.random.key(0), dim=1)
     return save(model, tmp_path / "model", note="A test.")
 
 
 def test_the_folder_holds_three_readable_files(folder):
-    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
     assert "A test." in (folder / "README.md").read_text()
-    assert json.loads((folder / "config.json").read_text())["model"]["layers"][0]["attention"]["bias"]["part"] == "bias/t5"
+    assert (
+        json.loads((folder / "config.json").read_text())["model"]["layers"][0]["attention"]["bias"][
+            "part"
+        ]
+        == "bias/t5"
+    )
 
 
 @pytest.mark.parametrize("name", baselines.names())
 def test_baselines_survive_saving(name, tmp_path):
-    text, outputs = ("heads:heads=3,bias=log1p(positive=softplus)", 2) if name == "heads" else (f"{name}:width=4", 3)
+    text, outputs = (
+        ("heads:heads=3,bias=log1p(positive=softplus)", 2)
+        if name == "heads"
+        else (f"{name}:width=4", 3)
+    )
     model = baselines.build(text, 2, None, outputs, jax.random.key(0))
     loaded = load(save(model, tmp_path / "m"))
     x = jax.random.normal(jax.random.key(1), (2, 9, 2))
@@ -40,7 +58,9 @@ def test_baselines_survive_saving(name, tmp_path):
 @pytest.mark.parametrize("kind", ["lin", "log", "log1p"])
 @pytest.mark.parametrize("positive", Positive)
 def test_how_rates_are_stored_survives(kind, positive, tmp_path):
-    spec = ModelSpec(heads=2, width=4, hidden=3, attention="dp-free", bias={"kind": kind, "positive": positive})
+    spec = ModelSpec(
+        heads=2, width=4, hidden=3, attention="dp-free", bias={"kind": kind, "positive": positive}
+    )
     model = spec.build(jax.random.key(0), dim=1)
     loaded = load(save(model, tmp_path / "m"))
     assert loaded.layers[0].attention.bias.positive is positive
@@ -49,7 +69,9 @@ def test_how_rates_are_stored_survives(kind, positive, tmp_path):
 
 
 def test_a_field_that_came_later_takes_its_default(tmp_path):
-    model = ModelSpec(heads=2, width=4, hidden=3, attention="dp-free", bias="log1p").build(jax.random.key(0), dim=1)
+    model = ModelSpec(heads=2, width=4, hidden=3, attention="dp-free", bias="log1p").build(
+        jax.random.key(0), dim=1
+    )
     folder = save(model, tmp_path / "m")
     _edit(folder, lambda c: c["model"]["layers"][0]["attention"]["bias"].pop("positive"))
     loaded = load(folder)
@@ -74,10 +96,19 @@ def _edit(folder, change):
     [
         (lambda c: c["model"].update(layer=1), "unknown key 'layer' \\(nearest: 'layers'\\)"),
         (lambda c: c["model"]["layers"][0].pop("ffn"), "no key 'ffn'"),
-        (lambda c: c["model"]["layers"][0]["attention"]["bias"].update(part="bias/t6"), "unknown bias 't6'"),
+        (
+            lambda c: c["model"]["layers"][0]["attention"]["bias"].update(part="bias/t6"),
+            "unknown bias 't6'",
+        ),
         (lambda c: c["model"].update(part="Transfomer"), "unknown part 'Transfomer'"),
-        (lambda c: c["model"]["embedding"]["weight"].update(array=["float32", [5, 1]]), "as config.json says"),
-        (lambda c: c["model"]["embedding"].update(weight=None), "weights that the config does not name"),
+        (
+            lambda c: c["model"]["embedding"]["weight"].update(array=["float32", [5, 1]]),
+            "as config.json says",
+        ),
+        (
+            lambda c: c["model"]["embedding"].update(weight=None),
+            "weights that the config does not name",
+        ),
         (lambda c: c["model"]["layers"][0]["ffn"].update(rounding="lag"), "unknown rounding 'lag'"),
         (lambda c: c.update(format=2), "format 2"),
         (lambda c: c.update(model=c["model"]["layers"][0]["ffn"]), "."),

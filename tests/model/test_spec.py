@@ -37,13 +37,21 @@ def test_faults_are_named_all_at_once(values, message):
 
 def test_the_same_key_gives_the_same_weights():
     a, b, c = (ModelSpec(width=4).build(jax.random.key(k), dim=1) for k in (0, 0, 1))
-    assert all(bool((x == y).all()) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+    assert all(
+        bool((x == y).all()) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    )
     assert not bool((a.embedding.weight == c.embedding.weight).all())
 
 
 @pytest.mark.parametrize(
     "x",
-    [jnp.ones((2, 5)), jnp.ones((2, 5, 3)), jnp.ones((2, 5, 1), jnp.int32), jnp.ones((2, 0, 1)), jnp.ones((5, 1))],
+    [
+        jnp.ones((2, 5)),
+        jnp.ones((2, 5, 3)),
+        jnp.ones((2, 5, 1), jnp.int32),
+        jnp.ones((2, 0, 1)),
+        jnp.ones((5, 1)),
+    ],
     ids=lambda x: f"{x.shape}-{x.dtype}",
 )
 def test_wrong_tokens_are_refused(x):
@@ -56,7 +64,9 @@ def test_a_read_beyond_the_end_and_positions_beyond_the_table_are_refused():
     with pytest.raises(InputError, match="read position 9"):
         ModelSpec(width=4).build(jax.random.key(0), dim=1)(jnp.ones((1, 5, 1)), At(9))
     with pytest.raises(InputError, match="learned positions up to 4"):
-        ModelSpec(width=4, position="learned:longest=4").build(jax.random.key(0), dim=1)(jnp.ones((1, 5, 1)), Last())
+        ModelSpec(width=4, position="learned:longest=4").build(jax.random.key(0), dim=1)(
+            jnp.ones((1, 5, 1)), Last()
+        )
 
 
 def test_one_of_dim_and_vocabulary():
@@ -66,5 +76,7 @@ def test_one_of_dim_and_vocabulary():
 
 
 def test_a_linear_readout_of_a_stream_as_wide_as_the_answer_still_reads_out():
-    model = ModelSpec(heads=1, width=1, attention="dp-free", ffn="none").build(jax.random.key(0), dim=1)
+    model = ModelSpec(heads=1, width=1, attention="dp-free", ffn="none").build(
+        jax.random.key(0), dim=1
+    )
     assert model.layers[-1].ffn.w_out.shape == (1, 1)

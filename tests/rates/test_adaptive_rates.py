@@ -1,9 +1,12 @@
-"""How fast adaptive lags are learnt head by head, each theorem with the rate that its proof declares.
+"""How fast adaptive lags are learnt head by head, each theorem with the rate that its proof
+declares.
 
-Theorem 4.1 promises C(n) H^-n for every n. Its proof by a bump (Lemmas F.2, F.5), with the Chebyshev bump of `theory/constructions.py` in place of
-Jackson's theorem, gives more: error <= mass / cosh((H-1) artanh r), a straight line of slope -artanh r in H, so that the local
-exponent -d log(error)/d log(H) grows past every n. Coefficients reach 10^32 on the way: all of this is ball arithmetic, no model
-could hold it. Proposition 4.2 promises O(1/H), and a model of double precision shows it.
+Theorem 4.1 promises C(n) H^-n for every n. Its proof by a bump (Lemmas F.2, F.5), with the
+Chebyshev bump of `theory/constructions.py` in place of Jackson's theorem, gives more: error <= mass
+/ cosh((H-1) artanh r), a straight line of slope -artanh r in H, so that the local exponent -d
+log(error)/d log(H) grows past every n. Coefficients reach 10^32 on the way: all of this is ball
+arithmetic, no model could hold it. Proposition 4.2 promises O(1/H), and a model of double precision
+shows it.
 """
 
 import dataclasses
@@ -37,10 +40,19 @@ class Bump:
 
     def errors(self) -> np.ndarray:
         curve = family(self.bias)
-        return np.array([max(adaptive_errors(self.T, chebyshev_bump(curve, self.T, h, *self.parameters))) for h in self.heads])
+        return np.array(
+            [
+                max(adaptive_errors(self.T, chebyshev_bump(curve, self.T, h, *self.parameters)))
+                for h in self.heads
+            ]
+        )
 
 
-BUMPS = [Bump("lin", 2, (17, 25, 33, 41)), Bump("lin", 4, (33, 49, 65)), Bump("log", 2, (17, 25, 33))]
+BUMPS = [
+    Bump("lin", 2, (17, 25, 33, 41)),
+    Bump("lin", 4, (33, 49, 65)),
+    Bump("log", 2, (17, 25, 33)),
+]
 
 
 @pytest.mark.parametrize("bump", BUMPS, ids=lambda b: f"{b.bias}-{b.T}")
@@ -61,15 +73,24 @@ def test_faster_than_any_power_of_the_heads(bump):
 
 
 def local_exponents(heads: tuple[int, ...], errors: np.ndarray) -> np.ndarray:
-    """-d log(error) / d log(H) between neighbours: above n, the error falls faster than H^-n there."""
+    """-d log(error) / d log(H) between neighbours: above n, the error falls faster than H^-n
+    there.
+    """
     return -np.diff(np.log(errors)) / np.diff(np.log(heads))
 
 
 @pytest.mark.parametrize(("T", "heads"), [(1, (30, 34, 38, 42)), (2, (36, 40, 44, 48))])
 def test_paper_exponents_fall_faster_than_declared(T, heads):
-    """b_k = 0.01 + 0.01 k with the best coefficients: past its threshold the error falls faster than H^-7, and stays below C(n) H^-n for all n."""
+    """b_k = 0.01 + 0.01 k with the best coefficients: past its threshold the error falls faster
+    than H^-7, and stays below C(n) H^-n for all n.
+    """
     rates = [PAPER_STEP * (1 + np.arange(h)) for h in heads]
-    errors = np.array([max(adaptive_errors(T, best_coefficients(Problem(Lag(T), family("lin")), b).head_sum)) for b in rates])
+    errors = np.array(
+        [
+            max(adaptive_errors(T, best_coefficients(Problem(Lag(T), family("lin")), b).head_sum))
+            for b in rates
+        ]
+    )
     assert errors[0] < 0.5
     assert local_exponents(heads, errors).min() > 7
     lemma = lag_lemma("lin", T)
@@ -78,7 +99,9 @@ def test_paper_exponents_fall_faster_than_declared(T, heads):
 
 
 def test_proposition_42_is_at_least_one_over_the_heads():
-    """The model itself (its NumPy forward pass): 1 with two heads (Theorem A), then far below O(1/H)."""
+    """The model itself (its NumPy forward pass): 1 with two heads (Theorem A), then far below
+    O(1/H).
+    """
     heads = (2, 3, 4)
     drafts = [drafted("prop42", "prop42", bias="lin", heads=h) for h in heads]
     measured = [worst(draft, "prop42") for draft in drafts]

@@ -1,8 +1,11 @@
-"""How fast built models get better: with heads exponentially, with neurons like one over the square root.
+"""How fast built models get better: with heads exponentially, with neurons like one over the square
+root.
 
-- Heads (Theorem 5.1 made sharp): the promised error of an essential memory falls as e^{-cH} on a window of N lags, c close to 9.4/ln N for
-  s^-1/2 (numerics, headline 4). The promise is that of the weights written, so a construction that loses digits shows up.
-- Neurons (Barron): the error of a network drawn from f's own measure falls as m^-1/2, with the constant of errata 24 above it.
+- Heads (Theorem 5.1 made sharp): the promised error of an essential memory falls as e^{-cH} on a
+  window of N lags, c close to 9.4/ln N for s^-1/2 (numerics, headline 4). The promise is that of
+  the weights written, so a construction that loses digits shows up.
+- Neurons (Barron): the error of a network drawn from f's own measure falls as m^-1/2, with the
+  constant of errata 24 above it.
 """
 
 import dataclasses
@@ -25,7 +28,9 @@ SEEDS = 40
 
 @dataclasses.dataclass(frozen=True)
 class Declared:
-    """Promised error ~ exp(-rate H) for s^-exponent by lin heads in sequences of `length` tokens."""
+    """Promised error ~ exp(-rate H) for s^-exponent by lin heads in sequences of `length`
+    tokens.
+    """
 
     exponent: float
     length: int
@@ -41,7 +46,13 @@ DECLARED = [Declared(0.5, 100, 9.4 / math.log(100), 0.15), Declared(1.5, 100, 1.
 def test_promised_error_falls_exponentially_in_the_heads(declared):
     errors = []
     for heads in declared.heads:
-        _, draft = drafted("essential", EssentialMemory((Power(declared.exponent),)), bias="lin", heads=heads, length=declared.length)
+        _, draft = drafted(
+            "essential",
+            EssentialMemory((Power(declared.exponent),)),
+            bias="lin",
+            heads=heads,
+            length=declared.length,
+        )
         errors.append(draft.output.error)
     slope = -float(np.polyfit(declared.heads, np.log(errors), 1)[0])
     assert slope == pytest.approx(declared.rate, rel=declared.within)
@@ -53,7 +64,16 @@ def test_sampled_networks_gain_a_half_in_the_exponent():
     domain, wanted = Domain(4, 1, 1.0, points), net(points)
     errors = []
     for width in WIDTHS:
-        errors.append(float(np.mean([np.abs(sample(net, width, seed)(points) - wanted).max() for seed in range(SEEDS)])))
+        errors.append(
+            float(
+                np.mean(
+                    [
+                        np.abs(sample(net, width, seed)(points) - wanted).max()
+                        for seed in range(SEEDS)
+                    ]
+                )
+            )
+        )
         assert errors[-1] <= sampling_bound(net, width, domain)
     slope = float(np.polyfit(np.log(WIDTHS), np.log(errors), 1)[0])
     assert slope == pytest.approx(-0.5, abs=0.06)

@@ -1,8 +1,9 @@
-"""How fast smooth kernels are learnt head by head: error ~ exp(-c H), and c falls with the window as 1/ln N.
+"""How fast smooth kernels are learnt head by head: error ~ exp(-c H), and c falls with the window
+as 1/ln N.
 
-The declared rates are properties of the kernels (sums of exponentials reach completely monotone functions exponentially
-fast; for s^-p on [1, N] the constant is close to pi^2/ln N, Braess and Hackbusch 2005), so that a fitter that stops short
-of the optimum shows up as a slope.
+The declared rates are properties of the kernels (sums of exponentials reach completely monotone
+functions exponentially fast; for s^-p on [1, N] the constant is close to pi^2/ln N, Braess and
+Hackbusch 2005), so that a fitter that stops short of the optimum shows up as a slope.
 """
 
 import dataclasses
@@ -47,7 +48,10 @@ LONG = Declared(0.5, 10_000, WINDOW_CONSTANT / math.log(10_000), 0.15, (4, 6, 8,
 def slope(declared: Declared) -> float:
     """-d log(error) / dH, by least squares over the heads."""
     problem = Problem(Power(declared.exponent), family("lin"), declared.norm, declared.lags + 1)
-    errors = [measure(problem, fit_heads(problem, h).head_sum).relative[declared.norm] for h in declared.heads]
+    errors = [
+        measure(problem, fit_heads(problem, h).head_sum).relative[declared.norm]
+        for h in declared.heads
+    ]
     return -float(np.polyfit(declared.heads, np.log(errors), 1)[0])
 
 
@@ -71,7 +75,9 @@ def test_rate_over_a_long_window():
 
 
 def test_no_power_law_fits_as_well():
-    """log(error) is straight in H, not in log H: the residual of the first line is less than half that of the second."""
+    """log(error) is straight in H, not in log H: the residual of the first line is less than half
+    that of the second.
+    """
     problem, heads = Problem(Power(0.5), family("lin"), window=1001), np.array([2, 4, 6, 8])
     logs = np.log([measure(problem, fit_heads(problem, int(h)).head_sum).l1 for h in heads])
     straight, power = (np.polyfit(x, logs, 1, full=True)[1][0] for x in (heads, np.log(heads)))

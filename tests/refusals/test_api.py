@@ -18,15 +18,24 @@ import headcount as hc
         (lambda: hc.fit_kernel("lag:99999999999999", heads=2), "at most 1048576"),
         (lambda: hc.fit_kernel("lag:3", heads=1.5), "whole number"),
         (lambda: hc.fit_kernel("lag:3", heads=True), "whole number"),
-        (lambda: hc.fit_kernel("exp:0.1", bias="peak", heads=2, budget=1.0), "at most the budget 1"),
+        (
+            lambda: hc.fit_kernel("exp:0.1", bias="peak", heads=2, budget=1.0),
+            "at most the budget 1",
+        ),
         (lambda: hc.ModelSpec(bais="lin"), "unknown key 'bais' \\(nearest: 'bias'\\)"),
         (lambda: hc.Seeds("a"), "seed a"),
         (lambda: hc.targets.build("fixed:lags=3").evaluate([[1.0]]), "make it an array"),
         (lambda: hc.targets.build("fixed:lags=3").evaluate(jnp.ones((2, 9))), "reshape"),
         (lambda: hc.targets.build("fixed:lags=3").evaluate(jnp.ones((2, 9, 3))), "reshape"),
-        (lambda: hc.targets.build("recall:pairs=2").evaluate(jnp.ones((2, 8))), "integers of shape"),
+        (
+            lambda: hc.targets.build("recall:pairs=2").evaluate(jnp.ones((2, 8))),
+            "integers of shape",
+        ),
         (lambda: hc.targets.build("fixed:lags=30").sample(jax.random.key(0), 1, 10), "at least 31"),
-        (lambda: hc.cost(hc.ModelSpec(width=4).build(jax.random.key(0), dim=1), 0, hc.Last()), "at least 1"),
+        (
+            lambda: hc.cost(hc.ModelSpec(width=4).build(jax.random.key(0), dim=1), 0, hc.Last()),
+            "at least 1",
+        ),
     ],
 )
 def test_refused(call, words):
@@ -36,7 +45,13 @@ def test_refused(call, words):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("0,1\n1,2\n", "shape"), ("", "empty"), ("1\nnan\n", "not finite"), ("lag\n1\n", "could not convert"), ("1\n2,3\n", "cannot read")],
+    [
+        ("0,1\n1,2\n", "shape"),
+        ("", "empty"),
+        ("1\nnan\n", "not finite"),
+        ("lag\n1\n", "could not convert"),
+        ("1\n2,3\n", "cannot read"),
+    ],
 )
 def test_kernel_files_that_are_not_one_column_are_refused(tmp_path, text, words):
     path = tmp_path / "k.csv"

@@ -1,4 +1,6 @@
-"""A worked example with made-up numbers, shaped like a real report: every kind of section, outcome, curve and refusal mark."""
+"""A worked example with made-up numbers, shaped like a real report: every kind of section, outcome,
+curve and refusal mark.
+"""
 
 import math
 
@@ -10,7 +12,15 @@ from headcount.lab.statistics import Scale
 from headcount.lab.verdict import decide_family
 from headcount.report.arms import ACCURACY, NATS, Arm, Learned, Possible, Promised, Representable
 from headcount.report.figure_data import Axis, Curve, FigureData
-from headcount.report.records import Erratum, Experiment, Report, SignatureRow, SpecFile, Table, VerdictRow
+from headcount.report.records import (
+    Erratum,
+    Experiment,
+    Report,
+    SignatureRow,
+    SpecFile,
+    Table,
+    VerdictRow,
+)
 
 HEADS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 REF = Ref("wang-e-2024", "Section 6")
@@ -22,7 +32,11 @@ def _runs(levels: dict[str, float], floors: dict[str, float], cells=("default",)
         for cell in cells:
             for seed in range(10):
                 yield ArmResult(
-                    arm, cell, seed, 10 ** (level + 0.08 * math.sin(7 * seed + sum(map(ord, arm + cell)))), floor=floors.get(arm)
+                    arm,
+                    cell,
+                    seed,
+                    10 ** (level + 0.08 * math.sin(7 * seed + sum(map(ord, arm + cell)))),
+                    floor=floors.get(arm),
                 )
 
 
@@ -47,7 +61,10 @@ def verdicts() -> tuple[VerdictRow, ...]:
         "4b": [*_runs({"lin-16": -3.0, "log-16": -3.3}, {"lin-16": 1e-9})],
         "1b": [*_runs({"H-4": 0.4, "H-16": 0.4}, {"H-4": 2.7})],
     }
-    return tuple(VerdictRow.from_json(verdict.to_json()) for verdict in decide_family(hypotheses, results, 8, resamples=199))
+    return tuple(
+        VerdictRow.from_json(verdict.to_json())
+        for verdict in decide_family(hypotheses, results, 8, resamples=199)
+    )
 
 
 def arms() -> tuple[Arm, ...]:
@@ -83,13 +100,34 @@ def figures() -> tuple[FigureData, ...]:
         "Lines with markers: mean over ten seeds, band: 90% interval. The dashed floors are computed, not trained.",
     )  # fmt: skip
     many = tuple(
-        Curve(f"bias {name}", "measured", HEADS[:5], tuple(0.4 * (k + 1) ** 0.15 * h**-0.5 for h in HEADS[:5]), family=name)
+        Curve(
+            f"bias {name}",
+            "measured",
+            HEADS[:5],
+            tuple(0.4 * (k + 1) ** 0.15 * h**-0.5 for h in HEADS[:5]),
+            family=name,
+        )
         for k, name in enumerate(("lin", "log", "log1p", "kerple", "rotary", "table", "t5 buckets"))
     )
     crowded = FigureData(
-        "bias", "bias", "Seven biases whose lines end close together", heads, Axis("normalised MSE", "log"), many, "Seven families."
+        "bias",
+        "bias",
+        "Seven biases whose lines end close together",
+        heads,
+        Axis("normalised MSE", "log"),
+        many,
+        "Seven families.",
     )
-    text = Axis("arm", "category", ("L = 1, H = 4", "L = 4, H = 4", "L = 1, H = 16, m = 680 (equal parameters)", "L = 2, dot-product-free"))
+    text = Axis(
+        "arm",
+        "category",
+        (
+            "L = 1, H = 4",
+            "L = 4, H = 4",
+            "L = 1, H = 16, m = 680 (equal parameters)",
+            "L = 2, dot-product-free",
+        ),
+    )
     dots = FigureData(
         "1a-arms", "1a", "Depth or heads on text", text, Axis("held-out loss, nats per byte"),
         (
@@ -129,17 +167,27 @@ def report(**changes) -> Report:
         Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.", "Any function of one bit is a relu(x) + b relu(-x).",
                 "Two neurons reproduce every such readout exactly.", "Runs it as written, and a triangle wave of 32 teeth as meant."),
     )  # fmt: skip
-    floor = RunPattern(floors=FloorPattern(loss=0.19, floor=4e-8, trivial=7.5, more_heads=4e-8, other_bias=0.0))
+    floor = RunPattern(
+        floors=FloorPattern(loss=0.19, floor=4e-8, trivial=7.5, more_heads=4e-8, other_bias=0.0)
+    )
     values = {
         "title": "Synthetic example <not a result>",
         "profile": "smoke",
         "seconds": 83.4,
         "command": "headcount reproduce all --profile smoke -o out",
         "experiments": (
-            Experiment("1a", "Depth or heads on text", (("", "Python's standard library, bytes, files split 9:1."),)),
+            Experiment(
+                "1a",
+                "Depth or heads on text",
+                (("", "Python's standard library, bytes, files split 9:1."),),
+            ),
             Experiment("1b", "One layer for fixed sparse memory"),
             Experiment("2a", "Width for a complex readout"),
-            Experiment("4a", "Heavy tails: log or lin", (("as written", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),)),
+            Experiment(
+                "4a",
+                "Heavy tails: log or lin",
+                (("as written", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),),
+            ),
             Experiment("4b", "Light tails: lin or log"),
             Experiment("rates", "Approximation rates", check=True),
             Experiment("depth", "Depth for nested memory", check=True),
@@ -149,11 +197,20 @@ def report(**changes) -> Report:
         "arms": arms(),
         "figures": figures(),
         "tables": (
-            Table("rates", "Fitted slopes", ("family", "slope", "90% interval"), (("lin", -1.5, "[-1.53, -1.47]"), ("log", None, ""))),
+            Table(
+                "rates",
+                "Fitted slopes",
+                ("family", "slope", "90% interval"),
+                (("lin", -1.5, "[-1.53, -1.47]"), ("log", None, "")),
+            ),
         ),
-        "signatures": (SignatureRow.from_json("4a, lin, 64 heads, seed 0", diagnose(floor).to_json()),),
+        "signatures": (
+            SignatureRow.from_json("4a, lin, 64 heads, seed 0", diagnose(floor).to_json()),
+        ),
         "errata": errata,
-        "specs": (SpecFile.of("4a", {"experiment": "4a", "heads": [1, 4, 16], "seeds": list(range(10))}),),
+        "specs": (
+            SpecFile.of("4a", {"experiment": "4a", "heads": [1, 4, 16], "seeds": list(range(10))}),
+        ),
         "notes": ("All numbers on this page are made up.",),
         "versions": (("headcount", "0.1.0"), ("numpy", "2.3.0")),
         "store": "store.sqlite",

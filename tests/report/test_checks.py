@@ -28,9 +28,16 @@ def test_the_fitted_line_ends_with_the_fitted_points():
 
 def test_a_bound_from_above_is_at_most_not_contradicted():
     assert checks.compared(TABLE) == "not contradicted"
-    slow = dataclasses.replace(TABLE, slope=fitted_slope(X, [x**-0.5 for x in X]), measured=tuple(x**-0.5 for x in X), lower=(None,) * 5)
+    slow = dataclasses.replace(
+        TABLE,
+        slope=fitted_slope(X, [x**-0.5 for x in X]),
+        measured=tuple(x**-0.5 for x in X),
+        lower=(None,) * 5,
+    )
     assert checks.compared(slow) == "contradicted"
-    assert checks.compared(dataclasses.replace(slow, budget=1e3)).startswith("nothing to compare: sum|a| <= 1000")
+    assert checks.compared(dataclasses.replace(slow, budget=1e3)).startswith(
+        "nothing to compare: sum|a| <= 1000"
+    )
     assert checks.compared(dataclasses.replace(TABLE, declared=None)) == "nothing to compare"
     assert checks.rate_table([TABLE]).rows[0][4] == "not contradicted"
 
@@ -48,5 +55,9 @@ def test_what_is_shown_beside_the_studies():
     evidence = [f"seen at {e.id}" for e in (*FINDINGS, *ERRATA)]
     both, none = checks.Beside.of(evidence, [], [TABLE]), checks.Beside.of(evidence, [], [])
     assert (len(both.tables), len(both.figures), both.sections) == (1, 1, (checks.RATES,))
-    assert (none.tables, none.figures, none.sections) == ((), (), ())  # no section without its tables
+    assert (none.tables, none.figures, none.sections) == (
+        (),
+        (),
+        (),
+    )  # no section without its tables
     assert both.errata == none.errata != ()

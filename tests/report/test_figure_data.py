@@ -39,11 +39,20 @@ def test_curves_that_cannot_be_are_refused(values, message):
         ({"curves": ()}, "without curves"),
         ({"curves": (Curve("a", "floor", (1.0,), (None,)),)}, "without a point"),
         ({"curves": (LINE, LINE)}, "given twice"),
-        ({"curves": tuple(Curve(f"{i}", "floor", (1.0,), (1.0,)) for i in range(8))}, "at most 7 colours"),
+        (
+            {"curves": tuple(Curve(f"{i}", "floor", (1.0,), (1.0,)) for i in range(8))},
+            "at most 7 colours",
+        ),
         ({"name": "../x"}, "file name"),
         ({"x": Axis("arm", "category", ("a", "b"))}, r"indices 0\.\.1"),
-        ({"x": Axis("H", "log"), "curves": (Curve("a", "floor", (0.0,), (1.0,)),)}, "on a log axis"),
-        ({"y": Axis("MSE", "log"), "curves": (Curve("a", "floor", (1.0,), (-1.0,)),)}, "on a log axis"),
+        (
+            {"x": Axis("H", "log"), "curves": (Curve("a", "floor", (0.0,), (1.0,)),)},
+            "on a log axis",
+        ),
+        (
+            {"y": Axis("MSE", "log"), "curves": (Curve("a", "floor", (1.0,), (-1.0,)),)},
+            "on a log axis",
+        ),
         ({"y": Axis("arm", "category", ("a",))}, "categories on x"),
     ],
 )
@@ -60,4 +69,6 @@ def test_an_axis_has_names_only_as_categories():
 
 
 def test_zero_is_allowed_on_a_log_axis():
-    assert _figure((Curve("exact", "floor", (1.0,), (0.0,)),), y=Axis("MSE", "log")).families == ("exact",)
+    assert _figure((Curve("exact", "floor", (1.0,), (0.0,)),), y=Axis("MSE", "log")).families == (
+        "exact",
+    )

@@ -1,4 +1,6 @@
-"""Drawings: the same bytes each time, the same numbers as the data, nothing cut off, no name over another."""
+"""Drawings: the same bytes each time, the same numbers as the data, nothing cut off, no name over
+another.
+"""
 
 import csv
 import hashlib
@@ -28,7 +30,9 @@ def test_points_that_no_line_joins_have_markers_however_many():
     many = tuple(float(i) for i in range(40))
     curve = Curve("a learned", "measured", many, (0.5,) * 40, (0.4,) * 40, (0.6,) * 40, "a")
     names = tuple(f"arm {i}" for i in range(40))
-    data = FigureData("many", "bias", "Many", Axis("", "category", names), Axis("MSE", "log"), (curve,))
+    data = FigureData(
+        "many", "bias", "Many", Axis("", "category", names), Axis("MSE", "log"), (curve,)
+    )
     with figures.style("x"):
         axes = figures.draw(data).axes[0]
     marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
@@ -38,13 +42,24 @@ def test_points_that_no_line_joins_have_markers_however_many():
 def test_the_same_bytes_in_another_process():
     code = "from tests.report.test_figures import FIGURES, _hash; print(_hash(FIGURES[0]))"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
     assert done.stdout.strip() == _hash(FIGURES[0])
 
 
 def test_another_number_gives_other_bytes():
-    line = FigureData("f", "4a", "t", Axis("x"), Axis("y"), (Curve("a", "measured", (1.0, 2.0), (1.0, 2.0)),))
-    other = FigureData("f", "4a", "t", Axis("x"), Axis("y"), (Curve("a", "measured", (1.0, 2.0), (1.0, 2.5)),))
+    line = FigureData(
+        "f", "4a", "t", Axis("x"), Axis("y"), (Curve("a", "measured", (1.0, 2.0), (1.0, 2.0)),)
+    )
+    other = FigureData(
+        "f", "4a", "t", Axis("x"), Axis("y"), (Curve("a", "measured", (1.0, 2.0), (1.0, 2.5)),)
+    )
     assert _hash(line) != _hash(other)
 
 
@@ -55,7 +70,9 @@ def test_the_csv_holds_the_figure_s_numbers(figure):
     assert len(rows) == len(points)
     for row, (curve, (x, *values)) in zip(rows, points, strict=True):
         assert (row["family"], row["kind"], row["series"]) == (curve.family, curve.kind, curve.name)
-        assert row["x"] == figure.x.categories[int(x)] if figure.x.categories else float(row["x"]) == x
+        assert (
+            row["x"] == figure.x.categories[int(x)] if figure.x.categories else float(row["x"]) == x
+        )
         assert [float(row[name]) if row[name] else None for name in ("y", "low", "high")] == values
 
 
@@ -69,9 +86,17 @@ def test_nothing_is_cut_off_and_no_names_overlap(figure):
         texts = [*axes.texts, *canvas.texts, axes.xaxis.label, axes.yaxis.label]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            texts += [label for label, place in zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=True) if low <= place <= high]
+            texts += [
+                label
+                for label, place in zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=True)
+                if low <= place <= high
+            ]
         texts += [text for legend in canvas.legends for text in legend.get_texts()]
-        boxes = [(text.get_text(), Text.get_window_extent(text)) for text in texts if text.get_text() and text.get_visible()]
+        boxes = [
+            (text.get_text(), Text.get_window_extent(text))
+            for text in texts
+            if text.get_text() and text.get_visible()
+        ]
     for text, box in boxes:
         assert box.x0 >= 0, text
         assert box.x1 <= width, text
@@ -94,7 +119,10 @@ def test_a_family_keeps_its_colour_through_all_kinds():
 def test_an_exact_zero_stands_at_a_tick_that_says_so():
     with figures.style("test"):
         axes = figures.draw(FIGURES[0]).axes[0]
-        labels = {label.get_text(): place for label, place in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)}
+        labels = {
+            label.get_text(): place
+            for label, place in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+        }
         assert axes.get_ylim()[0] < labels["0"] < 4e-8  # below the smallest positive value
         assert sorted(labels.values()) == list(labels.values())
 
@@ -109,7 +137,9 @@ def test_files_say_no_date_and_keep_text_as_text():
 
 
 def test_one_point_and_gaps_can_be_drawn():
-    gap = Curve("gap", "measured", (1.0, 2.0, 4.0), (1.0, None, 3.0), (0.0, None, 2.0), (2.0, None, 4.0))
+    gap = Curve(
+        "gap", "measured", (1.0, 2.0, 4.0), (1.0, None, 3.0), (0.0, None, 2.0), (2.0, None, 4.0)
+    )
     dot = Curve("dot", "measured", (2.0,), (2.5,), (1.0,), (3.0,))
     title = "A title that is so long that it does not fit into one line of a drawing of 700 pixels"
     figure = FigureData("small", "4a", title, Axis("x", "log"), Axis("y", "log"), (gap, dot))

@@ -1,4 +1,6 @@
-"""Writing beside other people's files: nothing of theirs is lost, and an interruption can be repaired."""
+"""Writing beside other people's files: nothing of theirs is lost, and an interruption can be
+repaired.
+"""
 
 import os
 
@@ -50,7 +52,10 @@ def test_interrupted_anywhere_it_can_be_written_again(tmp_path, monkeypatch, fai
     monkeypatch.undo()
     assert not list(tmp_path.glob(".report.*"))
     write_files(tmp_path, FILES)
-    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*g")} == {"figures/a.svg", "figures/b.svg"}
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*g")} == {
+        "figures/a.svg",
+        "figures/b.svg",
+    }
     assert written(tmp_path) == set(FILES)
 
 
@@ -65,7 +70,9 @@ def test_a_list_that_was_tampered_with_removes_nothing_outside(tmp_path):
     (tmp_path / "keep").write_text("keep")
     out = tmp_path / "out"
     write_files(out, FILES)
-    (out / folder.LIST).write_text('["../keep", 3, "report.html", "figures/a.svg", "figures/b.svg"]')
+    (out / folder.LIST).write_text(
+        '["../keep", 3, "report.html", "figures/a.svg", "figures/b.svg"]'
+    )
     write_files(out, FILES)
     assert (tmp_path / "keep").exists()
     (out / folder.LIST).write_text("no json")

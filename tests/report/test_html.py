@@ -72,7 +72,11 @@ def test_ids_are_unique_and_links_inside_the_page_are_found(page):
 def test_nothing_is_fetched_and_nothing_runs(page, text):
     outside = [link for link in page.links if not link.startswith("#")]
     assert all(re.fullmatch(r"figures/[\w-]+\.csv", link) for link in outside)
-    assert not any(key in given for _, given in page.tags for key in ("src", "srcset", "onclick", "onload", "action"))
+    assert not any(
+        key in given
+        for _, given in page.tags
+        for key in ("src", "srcset", "onclick", "onload", "action")
+    )
     assert page.count("script") == page.count("link") == page.count("iframe") == 0
     assert "url(" not in re.sub(r"url\(#", "", text)
     assert "@import" not in text
@@ -81,7 +85,14 @@ def test_nothing_is_fetched_and_nothing_runs(page, text):
 def test_text_is_escaped(text, page):
     assert "<not a result>" not in text
     assert "Synthetic example <not a result>" in "".join(page.text)
-    nasty = Report("<script>alert(1)</script>", "p", 1.0, "<b>", (Experiment("4a", "<i>", (("", "{{ 7*7 }}"),)),), notes=("<u>&",))
+    nasty = Report(
+        "<script>alert(1)</script>",
+        "p",
+        1.0,
+        "<b>",
+        (Experiment("4a", "<i>", (("", "{{ 7*7 }}"),)),),
+        notes=("<u>&",),
+    )
     made = _html(nasty)
     assert "<script>" not in made
     assert "<b>" not in made
@@ -108,7 +119,15 @@ def test_tables_have_captions_and_figures_have_text(page):
 def test_every_section_and_result_is_shown(page):
     shown = " ".join("".join(page.text).split())
     report = example.report()
-    for title in ("Summary", "The paper's experiments", "Further checks", "Failure signatures", "Errata", "Methods", "Run it again"):
+    for title in (
+        "Summary",
+        "The paper's experiments",
+        "Further checks",
+        "Failure signatures",
+        "Errata",
+        "Methods",
+        "Run it again",
+    ):
         assert title in shown
     for row in report.verdicts:
         assert row.claim in shown
@@ -135,7 +154,10 @@ def test_a_contradiction_is_shown():
 
 def test_a_bound_for_a_smaller_class_is_marked_and_a_constant_answer_is_called_so():
     arm = Arm(
-        "4a", "lin", possible=Possible(1.0, 0.9, "dual", constant=True, bound_for="affine readouts only"), learned=Learned(0.8, 0.8, 0.8, 3)
+        "4a",
+        "lin",
+        possible=Possible(1.0, 0.9, "dual", constant=True, bound_for="affine readouts only"),
+        learned=Learned(0.8, 0.8, 0.8, 3),
     )
     made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
     assert re.search(r"0\.9<br><span[^>]*>affine readouts only</span>", made)
@@ -159,7 +181,10 @@ def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known(
 
 
 def test_findings_have_units_of_their_own():
-    findings = (FindingRow("a", "default", lost=True, losing="lin"), FindingRow("1 heads", "default", unit="accuracy"))
+    findings = (
+        FindingRow("a", "default", lost=True, losing="lin"),
+        FindingRow("1 heads", "default", unit="accuracy"),
+    )
     row = VerdictRow("4a", "claim", "inconclusive", scale="log10 ratio", findings=findings)
     made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), verdicts=(row,)))
     assert "<td>log10 ratio</td>" in made  # old data without a unit: that of the verdict
@@ -178,10 +203,13 @@ def test_an_empty_report_says_so():
 
 def test_two_variants_of_an_experiment_are_kept_apart():
     rows = tuple(
-        VerdictRow(f"2b-{variant[3:]}", "claim", "inconclusive", experiment="2b", variant=variant) for variant in ("as written", "as meant")
+        VerdictRow(f"2b-{variant[3:]}", "claim", "inconclusive", experiment="2b", variant=variant)
+        for variant in ("as written", "as meant")
     )
     arms = tuple(Arm("2b", "H = 4", variant=variant) for variant in ("as written", "as meant"))
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("2b", "heads"),), verdicts=rows, arms=arms))
+    made = _html(
+        Report("t", "smoke", 1.0, "c", (Experiment("2b", "heads"),), verdicts=rows, arms=arms)
+    )
     assert made.count('id="experiment-2b"') == 1
     assert "The four numbers, as written: MSE" in made
     assert "The four numbers, as meant: MSE" in made
@@ -196,7 +224,16 @@ def test_both_faces_define_every_colour(text):
 
 def test_the_cells_of_an_arm_share_a_row():
     cells = ("lr=0.001", "lr=0.003")
-    arms = tuple(Arm("4a", "lin", possible=Possible(0.3, 0.2, "dual"), learned=Learned(0.4, 0.35, 0.45, 5), cell=cell) for cell in cells)
+    arms = tuple(
+        Arm(
+            "4a",
+            "lin",
+            possible=Possible(0.3, 0.2, "dual"),
+            learned=Learned(0.4, 0.35, 0.45, 5),
+            cell=cell,
+        )
+        for cell in cells
+    )
     made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=arms))
     assert made.count("Certificate: dual") == 1
     assert all(made.count(cell) == 1 for cell in cells)

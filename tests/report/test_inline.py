@@ -22,7 +22,10 @@ def test_it_is_one_labelled_image(drawing):
     assert root.tag == "svg"
     assert root.get("role") == "img"
     ids = {element.get("id"): element.text for element in root.iter() if element.get("id")}
-    assert [ids[name] for name in root.get("aria-labelledby").split()] == ["a <script> title", "described & told"]
+    assert [ids[name] for name in root.get("aria-labelledby").split()] == [
+        "a <script> title",
+        "described & told",
+    ]
     assert "<script" not in drawing
 
 
@@ -37,6 +40,8 @@ def test_ids_are_its_own_and_references_find_them(drawing):
 
 def test_colours_are_variables_and_nothing_leaks(drawing):
     assert not re.search(r"#[0-9a-f]{6}\b", drawing.replace("#figure-x", ""))
-    assert {"var(--c0)", "var(--c1)", "var(--ink)", "var(--grid)", "var(--paper)"} <= set(re.findall(r"var\(--\w+\)", drawing))
+    assert {"var(--c0)", "var(--c1)", "var(--ink)", "var(--grid)", "var(--paper)"} <= set(
+        re.findall(r"var\(--\w+\)", drawing)
+    )
     assert "<style" not in drawing  # a rule for * inside a drawing would hold for the whole page
     assert "http" not in drawing

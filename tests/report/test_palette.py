@@ -10,11 +10,25 @@ from headcount.report.records import OUTCOMES
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
 BLIND = {
-    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "protan": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deutan": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
     "normal": np.eye(3),
 }
-TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:
@@ -24,7 +38,12 @@ def _lab(rgb: np.ndarray) -> np.ndarray:
 
 
 def _distance(one: str, other: str, sight: str) -> float:
-    return float(np.linalg.norm(_lab(BLIND[sight] @ np.array(linear(one))) - _lab(BLIND[sight] @ np.array(linear(other)))))
+    return float(
+        np.linalg.norm(
+            _lab(BLIND[sight] @ np.array(linear(one)))
+            - _lab(BLIND[sight] @ np.array(linear(other)))
+        )
+    )
 
 
 @pytest.mark.parametrize("face", [LIGHT, DARK], ids=["light", "dark"])
@@ -44,7 +63,9 @@ def test_contrast_of_outcomes(face):
 @pytest.mark.parametrize("sight", BLIND)
 @pytest.mark.parametrize("face", [LIGHT, DARK], ids=["light", "dark"])
 def test_families_can_be_told_apart(face, sight):
-    pairs = {(a, b): _distance(face[a], face[b], sight) for a, b in itertools.combinations(FAMILIES, 2)}
+    pairs = {
+        (a, b): _distance(face[a], face[b], sight) for a, b in itertools.combinations(FAMILIES, 2)
+    }
     nearest = min(pairs, key=lambda pair: pairs[pair])
     assert pairs[nearest] >= 12, (nearest, pairs[nearest])  # 2.3 is just noticeable
 

@@ -8,14 +8,25 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.report.arms import ACCURACY, Arm, Learned, Metric, Possible, Representable
-from headcount.report.records import OUTCOMES, Erratum, Experiment, FindingRow, Report, SpecFile, Table, VerdictRow
+from headcount.report.records import (
+    OUTCOMES,
+    Erratum,
+    Experiment,
+    FindingRow,
+    Report,
+    SpecFile,
+    Table,
+    VerdictRow,
+)
 from tests.report import example
 
 
 def test_a_lower_bound_above_the_possible_value_is_refused():
     with pytest.raises(InputError, match="lower bound 2 above the possible value 1"):
         Arm("4a", "lin", possible=Possible(1.0, 2.0))
-    Arm("4a", "lin", metric=ACCURACY, possible=Possible(1.0, 2.0))  # where larger is better there is no such order
+    Arm(
+        "4a", "lin", metric=ACCURACY, possible=Possible(1.0, 2.0)
+    )  # where larger is better there is no such order
 
 
 @pytest.mark.parametrize(
@@ -43,9 +54,17 @@ def test_inf_and_nan_are_refused(value):
 
 
 def test_a_measurement_below_the_certificate_is_a_doubt():
-    arm = Arm("4a", "lin", possible=Possible(0.3, 0.2), representable=Representable(0.3, 0.1), learned=Learned(0.15, 0.1, 0.19, 10))
+    arm = Arm(
+        "4a",
+        "lin",
+        possible=Possible(0.3, 0.2),
+        representable=Representable(0.3, 0.1),
+        learned=Learned(0.15, 0.1, 0.19, 10),
+    )
     assert [doubt.split()[1] for doubt in arm.doubts()] == ["learned", "bfloat16"]
-    fair = dataclasses.replace(arm, learned=Learned(0.15, 0.1, 0.21, 10), representable=Representable(0.3, 0.4))
+    fair = dataclasses.replace(
+        arm, learned=Learned(0.15, 0.1, 0.21, 10), representable=Representable(0.3, 0.4)
+    )
     assert fair.doubts() == ()  # the interval still reaches the bound
 
 
@@ -53,15 +72,30 @@ EXACT = Metric("population MSE")
 
 
 def test_one_exact_seed_below_the_certificate_is_a_doubt():
-    arm = Arm("2b", "lin", EXACT, possible=Possible(0.3, 0.2), learned=Learned(0.21, 0.19, 0.23, 10, best=0.19))
+    arm = Arm(
+        "2b",
+        "lin",
+        EXACT,
+        possible=Possible(0.3, 0.2),
+        learned=Learned(0.21, 0.19, 0.23, 10, best=0.19),
+    )
     assert ["learned 0.19" in doubt for doubt in arm.doubts()] == [True]
     assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()  # a sampled loss has noise
-    assert dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3, best=0.2)).doubts() == ()  # the end of an interval is no seed
+    assert (
+        dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3, best=0.2)).doubts() == ()
+    )  # the end of an interval is no seed
     assert len(dataclasses.replace(arm, learned=Learned(0.19, 0.17, 0.21, 3)).doubts()) == 1
 
 
 def test_an_exact_loss_far_below_the_best_known_weights_is_a_doubt():
-    arm = Arm("depth", "lag-8", EXACT, possible=Possible(0.1), representable=Representable(0.9), learned=Learned(0.4, 0.4, 0.4, 3))
+    arm = Arm(
+        "depth",
+        "lag-8",
+        EXACT,
+        possible=Possible(0.1),
+        representable=Representable(0.9),
+        learned=Learned(0.4, 0.4, 0.4, 3),
+    )
     assert ["half of the best that was known, 0.9" in doubt for doubt in arm.doubts()] == [True]
     assert dataclasses.replace(arm, learned=Learned(0.5, 0.4, 0.6, 3)).doubts() == ()
     assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()
@@ -69,7 +103,13 @@ def test_an_exact_loss_far_below_the_best_known_weights_is_a_doubt():
 
 
 def test_rounded_curves_may_lie_a_rounding_below_the_certificate():
-    arm = Arm("bias", "alibi", EXACT, possible=Possible(0.2, 0.2), representable=Representable(0.2 * (1 - 1e-8), 0.199))
+    arm = Arm(
+        "bias",
+        "alibi",
+        EXACT,
+        possible=Possible(0.2, 0.2),
+        representable=Representable(0.2 * (1 - 1e-8), 0.199),
+    )
     assert arm.doubts() == ()
     assert len(dataclasses.replace(arm, representable=Representable(0.199, 0.19)).doubts()) == 2
 
@@ -80,7 +120,19 @@ def test_verdicts_of_the_lab_pass_through_unchanged():
     for row in rows:
         plain = json.loads(json.dumps(row.to_json(), allow_nan=False))
         assert VerdictRow.from_json(plain) == row
-        asked = ["id", "claim", "verdict", "qualifier", "paper", "measured", "ci", "floor", "seeds", "p_adjusted", "deviations"]
+        asked = [
+            "id",
+            "claim",
+            "verdict",
+            "qualifier",
+            "paper",
+            "measured",
+            "ci",
+            "floor",
+            "seeds",
+            "p_adjusted",
+            "deviations",
+        ]
         assert list(plain)[: len(asked)] == asked
 
 

@@ -17,10 +17,13 @@ def test_every_curve_is_told(figure):
 
 def test_ends_are_told():
     curve = Curve("lin", "measured", (4.0, 1.0), (0.02, 1.87))
-    figure = FigureData("f", "4a", "T", Axis("heads"), Axis("MSE"), (curve, Curve("none", "floor", (1.0,), (None,))))
+    figure = FigureData(
+        "f", "4a", "T", Axis("heads"), Axis("MSE"), (curve, Curve("none", "floor", (1.0,), (None,)))
+    )
     assert (
         describe(figure)
-        == "T. MSE (linear scale) against heads (linear scale). lin, measured: 1.87 at 1, 0.02 at 4. none, floor: no value."
+        == "T. MSE (linear scale) against heads (linear scale). lin, measured: 1.87 at 1, 0.02 at"
+        " 4. none, floor: no value."
     )
 
 

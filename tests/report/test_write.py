@@ -25,8 +25,16 @@ def made(tmp_path_factory):
 def test_every_file_is_there(made):
     report, out, page = made
     assert page == out / "report.html"
-    found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and not path.name.startswith(".")}
-    drawn = {f"figures/{figure.name}.{ending}" for figure in report.figures for ending in ("svg", "png", "csv")}
+    found = {
+        path.relative_to(out).as_posix()
+        for path in out.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    }
+    drawn = {
+        f"figures/{figure.name}.{ending}"
+        for figure in report.figures
+        for ending in ("svg", "png", "csv")
+    }
     assert found == {"report.html", "verdicts.json", "arms.csv", "specs/4a.json", *drawn}
     assert (out / "figures/4a-heads.csv").read_text() == csv_text(report.figures[0])
     assert json.loads((out / "specs/4a.json").read_text())["heads"] == [1, 4, 16]
@@ -57,9 +65,13 @@ def test_arms_are_a_table_with_named_columns(made):
     assert float(rows[0]["possible"]) == 4.02e-8
     assert rows[0]["promised"] == ""
     assert rows[1]["diverged"] == "1"
-    assert arms_csv(dataclasses.replace(report, arms=())).startswith("experiment,variant,arm,cell,metric,promised,")
+    assert arms_csv(dataclasses.replace(report, arms=())).startswith(
+        "experiment,variant,arm,cell,metric,promised,"
+    )
 
 
 def test_reporting_does_not_load_jax():
     code = "import sys, headcount.report.write; sys.exit('jax' in sys.modules)"
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=Path(__file__).parents[2])
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, cwd=Path(__file__).parents[2]
+    )

@@ -8,13 +8,17 @@ from headcount.theory.families import Lin, Log, Log1p
 
 
 def slow_error(fit, B, length):
-    """sum over s < length of |1{s=B} - sum_h c_h curve|, 200 digits, from the coefficients that move with B."""
+    """sum over s < length of |1{s=B} - sum_h c_h curve|, 200 digits, from the coefficients that
+    move with B.
+    """
     with mpmath.workdps(200):
         c = [mpmath.mpf(int(x.p)) / int(x.q) for x in fit.coefficients]
         rates = [mpmath.mpf(b) for b in fit.head_sum.rates]
         total = mpmath.mpf(0)
         for s in range(fit.first, length):
-            distance = mpmath.mpf(s - B) if fit.family.name == "lin" else mpmath.log(mpmath.mpf(s) / B)
+            distance = (
+                mpmath.mpf(s - B) if fit.family.name == "lin" else mpmath.log(mpmath.mpf(s) / B)
+            )
             curves = [mpmath.exp(-b * distance) for b in rates]
             total += abs((s == B) - mpmath.fsum(x * y for x, y in zip(c, curves, strict=True)))
         return float(total)
@@ -78,7 +82,8 @@ def test_json_is_plain():
 
 
 @pytest.mark.parametrize(
-    ("T", "family", "heads", "word"), [(0, Log(), 3, "at least 1"), (2, Lin(), 0, "at least 1"), (2, Log1p(), 3, "lin or log")]
+    ("T", "family", "heads", "word"),
+    [(0, Log(), 3, "at least 1"), (2, Lin(), 0, "at least 1"), (2, Log1p(), 3, "lin or log")],
 )
 def test_bad_requests_are_refused(T, family, heads, word):
     with pytest.raises(InputError, match=word):

@@ -5,25 +5,38 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Lag
-from headcount.theory.constructions import best_bump, bump_bound, bump_heads, chebyshev_bump, dyadic, interpolation, interpolation_bound
+from headcount.theory.constructions import (
+    best_bump,
+    bump_bound,
+    bump_heads,
+    chebyshev_bump,
+    dyadic,
+    interpolation,
+    interpolation_bound,
+)
 from headcount.theory.errors import measure
 from headcount.theory.families import Lin, Log, Log1p
 from headcount.theory.problem import Problem
 
 
-@pytest.mark.parametrize(("lag", "heads"), [(1, 9), (5, 45), (10, 97), (20, 207), (50, 577), (100, 1247), (952, 14915)])
+@pytest.mark.parametrize(
+    ("lag", "heads"), [(1, 9), (5, 45), (10, 97), (20, 207), (50, 577), (100, 1247), (952, 14915)]
+)
 def test_chebyshev_bump_heads_for_error_one_tenth(lag, heads):
     assert bump_heads(Lin(), lag, 0.1, math.log(2) / lag, 1 / lag) == heads
 
 
 @pytest.mark.parametrize(
-    ("family", "lag", "heads"), [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)]
+    ("family", "lag", "heads"),
+    [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)],
 )
 def test_the_bump_keeps_its_bound(family, lag, heads):
     step, decay = best_bump(family, lag, heads)
     bump = chebyshev_bump(family, lag, heads, step, decay)
     assert bump.heads == heads
-    assert measure(Problem(Lag(lag), family), bump).l1 <= bump_bound(family, lag, heads, step, decay)
+    assert measure(Problem(Lag(lag), family), bump).l1 <= bump_bound(
+        family, lag, heads, step, decay
+    )
 
 
 def test_an_even_number_of_heads_leaves_one_out():

@@ -20,7 +20,9 @@ from .reference import Digits, norm, residuals
 
 def problem_and_heads(kernel, bias, rates, coefficients, window=None):
     problem = Problem(kernels.build(kernel), family(bias), window=window)
-    return problem, HeadSum.of(problem.family, np.array(rates, dtype=float), np.array(coefficients, dtype=float))
+    return problem, HeadSum.of(
+        problem.family, np.array(rates, dtype=float), np.array(coefficients, dtype=float)
+    )
 
 
 WINDOWED = [
@@ -36,14 +38,18 @@ def test_window_errors_agree_with_60_digits(kernel, bias, rates, coefficients, w
     problem, heads = problem_and_heads(kernel, bias, rates, coefficients, window)
     errors = measure(problem, heads)
     first = problem.first_lag
-    expected = norm(residuals(problem.kernel, bias, heads.rates, heads.coefficients, first, window), which)
+    expected = norm(
+        residuals(problem.kernel, bias, heads.rates, heads.coefficients, first, window), which
+    )
     assert errors[which] == pytest.approx(float(expected), rel=1e-12)
     size = norm([problem.kernel.at(s, Digits) for s in range(first, window)], which)
     assert errors.relative[which] == pytest.approx(float(expected / size), rel=1e-12)
     assert not errors.tail.included
 
 
-ENDLESS = [  # the heads' tail beyond 1024 lags counts; 2500 lags one by one, then closed forms of a tail of one sign
+# the heads' tail beyond 1024 lags counts; 2500 lags one by one, then closed forms of a tail of one
+# sign
+ENDLESS = [
     ("lag:1", "lin", [math.log(5), math.inf], [5.0, -5.0]),
     ("lag:2", "lin", [1e-3, 0.01, 2.0], [0.5, -0.7, 3.0]),
     ("osc:0.05,0.3", "lin", [0.02, 0.4], [1.0, -0.3]),
@@ -66,7 +72,9 @@ def test_tail_is_included_and_exact(kernel, bias, rates, coefficients):
     assert errors.tail.included
     assert errors.tail.exact
     length = 2500
-    values = residuals(problem.kernel, bias, heads.rates, heads.coefficients, problem.first_lag, length)
+    values = residuals(
+        problem.kernel, bias, heads.rates, heads.coefficients, problem.first_lag, length
+    )
     with mpmath.workdps(60):
         pairs = zip(heads.coefficients, heads.rates, strict=True)
         rest = abs(mpmath.fsum(mpmath.mpf(float(a)) * endless(bias, b, length) for a, b in pairs))
@@ -84,7 +92,9 @@ def test_tail_changes_sign_beyond_the_window():
         last = math.floor(crossing)
 
         def tail(n):
-            return mpmath.zeta(mpmath.mpf(1.2), n) - mpmath.mpf(2.5) * mpmath.zeta(mpmath.mpf(1.3), n)
+            return mpmath.zeta(mpmath.mpf(1.2), n) - mpmath.mpf(2.5) * mpmath.zeta(
+                mpmath.mpf(1.3), n
+            )
 
         expected = abs(1 - (1 - 2.5)) + abs(tail(2) - tail(last + 1)) + abs(tail(last + 1))
     assert errors.tail.exact
@@ -99,7 +109,11 @@ def test_crossings_are_all_found():
         weights = [-a * b * c, a * b + b * c + a * c, -(a + b + c), 1.0]
         terms = [Term(arb(w), Lin(), 1.0 + k) for k, w in enumerate(weights)]
         partial = [sum((t.coefficient for t in terms[: k + 1]), arb(0)) for k in range(4)]
-        assert crossings(terms, partial, 0) == [1, 1, 2]  # zeros at x = 0.105, 0.693, 1.609: the first lag behind each
+        assert crossings(terms, partial, 0) == [
+            1,
+            1,
+            2,
+        ]  # zeros at x = 0.105, 0.693, 1.609: the first lag behind each
 
 
 def test_exact_fits_measure_zero():
@@ -121,7 +135,10 @@ def test_huge_cancelling_coefficients_are_measured_right():
     with mpmath.workdps(120):
         rates = [mpmath.mpf(b) for b in heads.rates]
         exact = [mpmath.mpf(int(a.p)) / int(a.q) for a in heads.coefficients]
-        drawn = [mpmath.fsum(a * mpmath.exp(-b * s) for a, b in zip(exact, rates, strict=True)) for s in range(120)]
+        drawn = [
+            mpmath.fsum(a * mpmath.exp(-b * s) for a, b in zip(exact, rates, strict=True))
+            for s in range(120)
+        ]
         l1 = mpmath.fsum(abs((s == 20) - value) for s, value in enumerate(drawn))
     assert errors.l1 == pytest.approx(float(l1), rel=1e-9)
     assert errors.l1 < 0.011
@@ -137,9 +154,13 @@ def test_unsummable_heads_have_infinite_l1_but_finite_sup():
 def test_crossing_family_tail_of_a_power_law_by_lin_heads():
     problem, heads = problem_and_heads("power:2.5", "lin", [0.02, 0.5], [0.01, 1.0])
     errors = measure(problem, heads)
-    values = residuals(problem.kernel, "lin", heads.rates, heads.coefficients, problem.first_lag, 3000)
+    values = residuals(
+        problem.kernel, "lin", heads.rates, heads.coefficients, problem.first_lag, 3000
+    )
     assert errors.tail.exact
-    assert errors.l1 == pytest.approx(float(norm(values, "l1")) + float(mpmath.zeta(2.5, 3000)), rel=1e-7)
+    assert errors.l1 == pytest.approx(
+        float(norm(values, "l1")) + float(mpmath.zeta(2.5, 3000)), rel=1e-7
+    )
 
 
 def test_tail_bounds_hold_for_random_sums():
@@ -148,7 +169,11 @@ def test_tail_bounds_hold_for_random_sums():
         rates = np.sort(rng.uniform(0.02, 0.5, 4))
         weights = rng.normal(size=4)
         with precision(120):
-            balls = tail_balls([Term(arb(float(w)), Lin(), float(b)) for w, b in zip(weights, rates, strict=True)], 0.0, 10)
+            balls = tail_balls(
+                [Term(arb(float(w)), Lin(), float(b)) for w, b in zip(weights, rates, strict=True)],
+                0.0,
+                10,
+            )
             values = np.exp(-np.outer(np.arange(10, 3000), rates)) @ weights
             assert round_up(balls.l1) == pytest.approx(np.abs(values).sum(), rel=1e-7)
             assert round_up(balls.l2_squared) == pytest.approx((values**2).sum(), rel=1e-9)

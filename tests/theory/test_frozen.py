@@ -12,11 +12,16 @@ from headcount.theory.frozen import from_decimal, frozen, to_decimal, to_text
 from headcount.theory.problem import HeadSum, Problem
 
 
-@pytest.mark.parametrize("value", [fmpq(1, 3), fmpq(-(10**30), 7), fmpq(99999, 100000), fmpq(2, 10**40), fmpq(1), fmpq(0)])
+@pytest.mark.parametrize(
+    "value",
+    [fmpq(1, 3), fmpq(-(10**30), 7), fmpq(99999, 100000), fmpq(2, 10**40), fmpq(1), fmpq(0)],
+)
 @pytest.mark.parametrize("digits", [1, 5, 40])
 def test_decimals_are_rounded_to_nearest(value, digits):
     exact, back = Fraction(int(value.p), int(value.q)), Fraction(to_decimal(value, digits))
-    unit = Fraction(10) ** (math.floor(math.log10(abs(exact))) - digits + 1) if exact else Fraction(0)
+    unit = (
+        Fraction(10) ** (math.floor(math.log10(abs(exact))) - digits + 1) if exact else Fraction(0)
+    )
     assert abs(back - exact) <= unit  # half a unit, or one where the leading digit is close to 10
     assert from_decimal(to_decimal(value, digits)) == fmpq(back.numerator, back.denominator)
 
@@ -35,7 +40,9 @@ def test_cancelling_coefficients_become_decimals_that_reproduce_the_error():
     again = HeadSum(Lin(), rounded.rates, tuple(from_decimal(n) for n in numbers))
     assert measure(problem, again).l1 == errors.l1
     assert errors.l1 == pytest.approx(measure(problem, heads).l1, rel=1e-6)
-    doubles = HeadSum(Lin(), rounded.rates, tuple(fmpq(*float(n).as_integer_ratio()) for n in numbers))
+    doubles = HeadSum(
+        Lin(), rounded.rates, tuple(fmpq(*float(n).as_integer_ratio()) for n in numbers)
+    )
     assert measure(problem, doubles).l1 > 1e9  # which is why they are not returned
 
 

@@ -81,7 +81,10 @@ def test_tolerance_is_relative_to_the_kernel():
 
 
 def test_objects_and_text_mean_the_same():
-    assert fit_kernel(Exponential(0.1), heads=1, certify=False).error == fit_kernel("exp:0.1", heads=1, certify=False).error
+    assert (
+        fit_kernel(Exponential(0.1), heads=1, certify=False).error
+        == fit_kernel("exp:0.1", heads=1, certify=False).error
+    )
     assert fit_kernel(Exponential(0.1), heads=1, certify=False).kernel == "exp:0.1"
 
 
@@ -147,7 +150,9 @@ def test_norms_and_windows():
         result = fit_kernel("lag:1", heads=1, budget=10, norm=norm, window=16)
         assert result.norm == norm
         assert result.lower_bound.value <= result.error[norm]
-        assert result.errors.tail.included  # a lag kernel is zero beyond its lag, so the heads' tail counts
+        assert (
+            result.errors.tail.included
+        )  # a lag kernel is zero beyond its lag, so the heads' tail counts
 
 
 REFUSED = [
@@ -182,7 +187,10 @@ def test_no_jax_is_needed():
     import subprocess
     import sys
 
-    code = "import sys, headcount.theory.kernel_fit; sys.exit('jax' in sys.modules or 'matplotlib' in sys.modules)"
+    code = (
+        "import sys, headcount.theory.kernel_fit; sys.exit('jax' in sys.modules or 'matplotlib' in"
+        " sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -1,4 +1,6 @@
-"""Which lags count; and with lag 0 free no certified bound exceeds the error of weights that exist."""
+"""Which lags count; and with lag 0 free no certified bound exceeds the error of weights that
+exist.
+"""
 
 import dataclasses
 import functools
@@ -11,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.core.errors import InputError
-from headcount.memory.kernels import AbstractKernel, ArrayKernel, Exponential, Lag, MexicanHat, Oscillating, Power, Window
+from headcount.memory.kernels import (
+    AbstractKernel,
+    ArrayKernel,
+    Exponential,
+    Lag,
+    MexicanHat,
+    Oscillating,
+    Power,
+    Window,
+)
 from headcount.theory.bounds import check, lower_bound
 from headcount.theory.families import family
 from headcount.theory.kernel_fit import fit_kernel
@@ -34,7 +45,9 @@ KERNELS: tuple[AbstractKernel, ...] = (
 WINDOW = 48
 
 
-@pytest.mark.parametrize(("name", "without", "given"), [("lin", 0, 1), ("log1p", 0, 1), ("log", 1, 1)])
+@pytest.mark.parametrize(
+    ("name", "without", "given"), [("lin", 0, 1), ("log1p", 0, 1), ("log", 1, 1)]
+)
 def test_first_lag(name, without, given):
     assert Problem(Lag(3), family(name)).first_lag == without
     problem = Problem(Lag(3), family(name), residual=True)
@@ -44,7 +57,9 @@ def test_first_lag(name, without, given):
 
 
 def interpolating(kernel: AbstractKernel, name: str, rates, first: int) -> list:
-    """Coefficients with which as many heads meet the kernel on lags first, first + 1, …, in 60 digits."""
+    """Coefficients with which as many heads meet the kernel on lags first, first + 1, …, in 60
+    digits.
+    """
     with mpmath.workdps(60):
         lags = range(first, first + len(rates))
         matrix = mpmath.matrix([[curve(name, float(b), s) for b in rates] for s in lags])
@@ -64,7 +79,10 @@ def test_four_lin_heads_reach_lag_four_when_lag_zero_is_free():
     assert lower_bound(free, 4).value ** 2 <= loss
     assert not check(free, lower_bound(counted, 4))
     assert lower_bound(free, 3).value > 0.5  # three heads do not reach it all the same
-    assert fit_kernel(Lag(4), heads=4, norm="l2", window=32, certify=False, residual=True).error.l2 < 1e-8
+    assert (
+        fit_kernel(Lag(4), heads=4, norm="l2", window=32, certify=False, residual=True).error.l2
+        < 1e-8
+    )
 
 
 @functools.cache
@@ -85,30 +103,50 @@ def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
     st.booleans(),
 )
 def test_no_existing_error_is_below_the_bound(k, name, which, size, seed, meeting):
-    """Heads that meet the kernel on the first lags from 1 on, or least squares there: any weights refute a bound that is too high."""
+    """Heads that meet the kernel on the first lags from 1 on, or least squares there: any weights
+    refute a bound that is too high.
+    """
     budget, heads = size
     problem, bound = bounded(k, name, which, budget, heads)
     rng = np.random.default_rng(seed)
     count = heads or int(rng.integers(1, 6))
-    rates = family(name).lowest_rate + np.sort(rng.uniform(0.05, 1.0, count).cumsum()) * 10 ** rng.uniform(-1, 1.2)
+    rates = family(name).lowest_rate + np.sort(
+        rng.uniform(0.05, 1.0, count).cumsum()
+    ) * 10 ** rng.uniform(-1, 1.2)
     if meeting:
         a = interpolating(problem.kernel, name, rates, 1)
     else:
-        a = [mpmath.mpf(float(x)) for x in np.linalg.lstsq(family(name).columns(rates, problem.lags), problem.target, rcond=1e-12)[0]]
+        a = [
+            mpmath.mpf(float(x))
+            for x in np.linalg.lstsq(
+                family(name).columns(rates, problem.lags), problem.target, rcond=1e-12
+            )[0]
+        ]
     weight = float(sum(abs(x) for x in a))
-    a = [x * min(1.0, 0.999 * budget / weight) for x in a] if weight > 0 and math.isfinite(budget) else a
+    a = (
+        [x * min(1.0, 0.999 * budget / weight) for x in a]
+        if weight > 0 and math.isfinite(budget)
+        else a
+    )
     length = 400 if problem.tail_counts else WINDOW
-    assert float(norm(residuals(problem.kernel, name, rates, a, 1, length), str(which))) >= bound.value
+    assert (
+        float(norm(residuals(problem.kernel, name, rates, a, 1, length), str(which))) >= bound.value
+    )
 
 
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.parametrize("kernel", [Lag(3), Window(4), Exponential(0.3)])
 def test_a_free_lag_never_costs(kernel, name):
-    """Leaving lag 0 out lowers the norm: the old bound without lag 0 holds with it, not the other way round."""
+    """Leaving lag 0 out lowers the norm: the old bound without lag 0 holds with it, not the other
+    way round.
+    """
     counted = Problem(kernel, family(name), Norm.L1, WINDOW, 40.0)
     free = dataclasses.replace(counted, residual=True)
     for heads in (1, 2, None):
-        assert lower_bound(free, heads, 0.0).value <= lower_bound(counted, heads, 0.0).value * (1 + 1e-6) + 1e-9
+        assert (
+            lower_bound(free, heads, 0.0).value
+            <= lower_bound(counted, heads, 0.0).value * (1 + 1e-6) + 1e-9
+        )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from headcount.memory.kernels import kernels
 from headcount.theory.bump import bump_maximum, numerator
 from headcount.theory.families import Lin, family
 from headcount.theory.problem import Norm, Problem
-from headcount.theory.promised import _exponential_constant, _power_constant, heads_promised, lag_lemma, promised
+from headcount.theory.promised import (
+    _exponential_constant,
+    _power_constant,
+    heads_promised,
+    lag_lemma,
+    promised,
+)
 
 LAGS = (1, 5, 10, 20, 50, 100, 952)
 
@@ -39,7 +45,10 @@ def test_bump_maxima_are_suprema(k):
     x = np.linspace(0, 0.999, 40_001)[1:]
     with mpmath.workdps(40):
         coefficients = [int(c) for c in numerator(k).coeffs()][::-1]
-    p, w = np.polyval(np.array(coefficients, dtype=np.longdouble), x.astype(np.longdouble)), 1 - x.astype(np.longdouble) ** 2
+    p, w = (
+        np.polyval(np.array(coefficients, dtype=np.longdouble), x.astype(np.longdouble)),
+        1 - x.astype(np.longdouble) ** 2,
+    )
     sizes = np.abs(p) * np.exp(-1 / w - 2 * k * np.log(w))
     assert sizes.max() <= bump_maximum(k) * (1 + 1e-6)
     assert sizes.max() >= bump_maximum(k) * (1 - 1e-4)
@@ -51,7 +60,10 @@ def test_numerator_is_the_derivative_of_the_bump(k):
         x = mpmath.mpf("0.37")
         derivative = mpmath.diff(lambda z: mpmath.exp(-1 / (1 - z * z)), x, k)
         polynomial = mpmath.fsum(int(c) * x**i for i, c in enumerate(numerator(k).coeffs()))
-        assert abs(derivative - polynomial * (1 - x * x) ** (-2 * k) * mpmath.exp(-1 / (1 - x * x))) < 1e-20
+        assert (
+            abs(derivative - polynomial * (1 - x * x) ** (-2 * k) * mpmath.exp(-1 / (1 - x * x)))
+            < 1e-20
+        )
 
 
 def test_constants_of_the_paper():
@@ -68,7 +80,10 @@ def test_constants_of_the_paper():
 ROWS = {
     "lin": (lambda T: lag_lemma("lin", T), (7026, 7386, 7862, 8888, 12740, 23210, 4.4e8)),
     "log": (lambda T: lag_lemma("log", T), (9997, 53730, 1.19e5, 2.69e5, 7.9e5, 1.78e6, 2.4e7)),
-    "same proof": (lambda T: lag_lemma("lin", T, math.log(2) / T, math.log(2) / T), (109, 661, 1522, 3544, 10880, 24890, 3.7e5)),
+    "same proof": (
+        lambda T: lag_lemma("lin", T, math.log(2) / T, math.log(2) / T),
+        (109, 661, 1522, 3544, 10880, 24890, 3.7e5),
+    ),
 }
 
 
@@ -155,12 +170,28 @@ def test_exponential_constant_bounds_the_bumps(kernel, rate):
     values = np.abs(kernels.build(kernel).values(200))
     T, a, g = np.arange(200), 0.005, 0.01 * rate
     for n in (1, 2, 5):
-        sup = np.max(math.e * values * np.exp(g * T) * bump_maximum(n) * (0.5 * np.exp(-a * T) * -np.expm1(-a)) ** -n)
-        assert sup / -math.expm1(-g) <= math.exp(_exponential_constant(kernels.build(kernel), n, Norm.L1)) * (1 + 1e-9)
+        sup = np.max(
+            math.e
+            * values
+            * np.exp(g * T)
+            * bump_maximum(n)
+            * (0.5 * np.exp(-a * T) * -np.expm1(-a)) ** -n
+        )
+        assert sup / -math.expm1(-g) <= math.exp(
+            _exponential_constant(kernels.build(kernel), n, Norm.L1)
+        ) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "shift"), [("power:4.5", 0), ("power:4.5", 1), ("exp:0.3", 0), ("exp:0.3", 1), ("window:9", 0), ("mexican-hat:6,2", 1)]
+    ("kernel", "shift"),
+    [
+        ("power:4.5", 0),
+        ("power:4.5", 1),
+        ("exp:0.3", 0),
+        ("exp:0.3", 1),
+        ("window:9", 0),
+        ("mexican-hat:6,2", 1),
+    ],
 )
 def test_power_constant_bounds_the_bumps(kernel, shift):
     built = kernels.build(kernel)
@@ -171,7 +202,9 @@ def test_power_constant_bounds_the_bumps(kernel, shift):
         g = 1e-4 * beta
         gap = u**-0.01 * -np.expm1(-0.01 * np.log1p(1 / u))
         sup = np.max(math.e * values * u ** (1 + g) * bump_maximum(n) * (gap / 2) ** -n)
-        assert sup * float(mpmath.zeta(1 + g)) <= math.exp(_power_constant(built, n, shift, Norm.L1)) * (1 + 1e-9)
+        assert sup * float(mpmath.zeta(1 + g)) <= math.exp(
+            _power_constant(built, n, shift, Norm.L1)
+        ) * (1 + 1e-9)
 
 
 def test_weaker_norms_have_smaller_bounds():

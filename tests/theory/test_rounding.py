@@ -26,16 +26,25 @@ from headcount.theory.rounding import (
 def lag_one(budget):
     """(C/2)(x^s - 0^s), x = 2/C: the closed form for lag 1 under budget C."""
     problem = Problem(Lag(1), Lin(), budget=budget)
-    heads = HeadSum.of(Lin(), np.array([math.log(budget / 2), math.inf]), np.array([budget / 2, -budget / 2]))
+    heads = HeadSum.of(
+        Lin(), np.array([math.log(budget / 2), math.inf]), np.array([budget / 2, -budget / 2])
+    )
     return problem, heads, measure(problem, heads)
 
 
-@pytest.mark.parametrize(("budget", "exact", "float32", "bfloat16"), [(10.0, 0.2500, 0.2500, 0.256), (1e3, 0.00200, 0.00200, 0.045)])
+@pytest.mark.parametrize(
+    ("budget", "exact", "float32", "bfloat16"),
+    [(10.0, 0.2500, 0.2500, 0.256), (1e3, 0.00200, 0.00200, 0.045)],
+)
 def test_published_rows(budget, exact, float32, bfloat16):
     problem, heads, errors = lag_one(budget)
     assert errors.l1 == pytest.approx(exact, rel=3e-3)
-    assert rounded_errors(problem, heads, Dtype.FLOAT32, errors).error.l1 == pytest.approx(float32, rel=3e-3)
-    assert rounded_errors(problem, heads, Dtype.BFLOAT16, errors).error.l1 == pytest.approx(bfloat16, rel=0.02)
+    assert rounded_errors(problem, heads, Dtype.FLOAT32, errors).error.l1 == pytest.approx(
+        float32, rel=3e-3
+    )
+    assert rounded_errors(problem, heads, Dtype.BFLOAT16, errors).error.l1 == pytest.approx(
+        bfloat16, rel=0.02
+    )
 
 
 def test_softmax_weights_carry_the_normaliser():
@@ -96,7 +105,9 @@ def test_affordable_budget():
 
 
 def test_the_best_heads_for_a_format_are_not_the_best_heads():
-    """Lag 1 with two heads: what wins is decided by measuring in the format, not by the exact error."""
+    """Lag 1 with two heads: what wins is decided by measuring in the format, not by the exact
+    error.
+    """
     problem = Problem(Lag(1), Lin())
 
     def fit(limited):
@@ -106,7 +117,12 @@ def test_the_best_heads_for_a_format_are_not_the_best_heads():
     for budget in (10.0, 51.2, 512.0, 1e3):
         other = lag_one(budget)
         assert best.error.l1 <= rounded_errors(problem, other[1], Dtype.BFLOAT16, other[2]).error.l1
-    assert fit_for_precision(dataclasses.replace(problem, budget=10.0), Dtype.BFLOAT16, fit, 1.0).budget <= 10.0
+    assert (
+        fit_for_precision(
+            dataclasses.replace(problem, budget=10.0), Dtype.BFLOAT16, fit, 1.0
+        ).budget
+        <= 10.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +148,10 @@ def test_a_penalised_fit_keeps_to_the_budget():
     problem = Problem(Lag(4), Lin(), Norm.L2, 32, budget=5e5, residual=True)
     found = penalised_fit(problem, 4, Dtype.FLOAT32)
     assert 0 < found.head_sum.coefficient_sum <= 5e5
-    assert penalised_fit(dataclasses.replace(problem, budget=1e-3), 4, Dtype.FLOAT32).head_sum.heads == 0
+    assert (
+        penalised_fit(dataclasses.replace(problem, budget=1e-3), 4, Dtype.FLOAT32).head_sum.heads
+        == 0
+    )
     with pytest.raises(InputError, match="l2"):
         penalised_fits(dataclasses.replace(problem, norm=Norm.L1), 4, Dtype.FLOAT32)
 
@@ -143,7 +162,10 @@ def test_weights_rounded_one_at_a_time_make_up_for_each_other():
     curves = np.exp(-np.outer(problem.lags, rates))
     nearest = HeadSum.of(Lin(), rates, np.linalg.lstsq(curves, problem.target, rcond=None)[0])
     made = HeadSum.of(Lin(), rates, compensated(problem, rates, Dtype.BFLOAT16, 0.0))
-    off = [rounded_errors(problem, heads, Dtype.BFLOAT16, measure(problem, heads)).error.l2 for heads in (nearest, made)]
+    off = [
+        rounded_errors(problem, heads, Dtype.BFLOAT16, measure(problem, heads)).error.l2
+        for heads in (nearest, made)
+    ]
     assert off[1] < off[0] / 2
     held = softmax_weights(problem, made)
     assert held == pytest.approx(held.astype(Dtype.BFLOAT16.scalar).astype(float), rel=1e-12)

@@ -29,7 +29,13 @@ def test_one_head_reaches_any_lag(bias, lag):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "bias", "heads"), [("osc:0.1,0.4", "peak", 5), ("exp:0.2", "rope", 1), ("osc:0.1,0.4", "rope", 2), ("exp:0.2", "table", 1)]
+    ("kernel", "bias", "heads"),
+    [
+        ("osc:0.1,0.4", "peak", 5),
+        ("exp:0.2", "rope", 1),
+        ("osc:0.1,0.4", "rope", 2),
+        ("exp:0.2", "table", 1),
+    ],
 )
 def test_errors_agree_with_mpmath(kernel, bias, heads):
     asked = problem(kernel, 120)
@@ -37,7 +43,10 @@ def test_errors_agree_with_mpmath(kernel, bias, heads):
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
         for s in range(120):
-            value = mpmath.fsum(mpmath.mpf(a) * _curve(shape, s) for a, shape in zip(fit.coefficients, fit.shapes, strict=True))
+            value = mpmath.fsum(
+                mpmath.mpf(a) * _curve(shape, s)
+                for a, shape in zip(fit.coefficients, fit.shapes, strict=True)
+            )
             total += abs(asked.kernel.at(s, _Digits) - value)
     assert fit.errors.l1 == pytest.approx(float(total), rel=1e-9)
 
@@ -53,7 +62,9 @@ def _curve(shape, s):
         z = shape.logits[s] if s < len(shape.logits) else -math.inf
         return mpmath.mpf(0) if math.isinf(z) else mpmath.exp(mpmath.mpf(z))
     parts = zip(shape.amplitudes, frequencies(shape.dims, shape.base), shape.phases, strict=True)
-    logit = mpmath.fsum(mpmath.mpf(r) * mpmath.cos(mpmath.mpf(float(t)) * s + mpmath.mpf(f)) for r, t, f in parts)
+    logit = mpmath.fsum(
+        mpmath.mpf(r) * mpmath.cos(mpmath.mpf(float(t)) * s + mpmath.mpf(f)) for r, t, f in parts
+    )
     return mpmath.exp(logit - mpmath.mpf(shape.offset))
 
 
@@ -129,7 +140,10 @@ def test_coefficients_are_optimal_in_their_norm(norm):
     best = fit_coefficients(columns, target, Norm(norm))
     value = np.linalg.norm(target - columns @ best, order)
     for _ in range(50):
-        assert value <= np.linalg.norm(target - columns @ (best + 0.01 * rng.normal(size=3)), order) + 1e-12
+        assert (
+            value
+            <= np.linalg.norm(target - columns @ (best + 0.01 * rng.normal(size=3)), order) + 1e-12
+        )
 
 
 def test_fewest_shaped_reaches_the_tolerance_with_no_head_to_spare():
@@ -146,7 +160,9 @@ def test_narrow_formats_keep_a_peak():
     assert rounded_shaped(asked, fit, Dtype.BFLOAT16).error.l1 < 1e-2
 
 
-@pytest.mark.parametrize(("bias", "heads", "word"), [("peak", 0, "at least 1"), ("peek", 1, "nearest: 'peak'")])
+@pytest.mark.parametrize(
+    ("bias", "heads", "word"), [("peak", 0, "at least 1"), ("peek", 1, "nearest: 'peak'")]
+)
 def test_bad_requests_are_refused(bias, heads, word):
     with pytest.raises(InputError, match=word):
         fit_shaped(problem("lag:3"), bias, heads)

@@ -75,7 +75,9 @@ def test_proposition_4_2_both_halves():
 
 
 def test_more_heads_never_hurt_and_more_width_never_hurts():
-    values = [bound("3.1", "fixed:lags=2+5", "lin", h, 100).log_attention for h in (100, 1000, 10_000)]
+    values = [
+        bound("3.1", "fixed:lags=2+5", "lin", h, 100).log_attention for h in (100, 1000, 10_000)
+    ]
     assert values == sorted(values, reverse=True)
     errors = [bound("3.1", "fixed:lags=2+5", "lin", 10**5, m).ffn for m in (10, 100, 1000)]
     assert errors == sorted(errors, reverse=True)
@@ -86,7 +88,13 @@ def test_shares_add_up_and_are_near_the_optimum():
     for heads in (2, 3, 17, 1000):
         assert sum(split(logs, 2, heads)) == heads
     counts = split(logs, 2, 1000)
-    best = min(range(1, 1000), key=lambda h: math.exp(2 * (logs[0] - 2 * math.log(h))) + math.exp(2 * (logs[1] - 2 * math.log(1000 - h))))
+    best = min(
+        range(1, 1000),
+        key=lambda h: (
+            math.exp(2 * (logs[0] - 2 * math.log(h)))
+            + math.exp(2 * (logs[1] - 2 * math.log(1000 - h)))
+        ),
+    )
     assert counts[0] == pytest.approx(best, abs=2)
 
 
@@ -100,7 +108,10 @@ def test_log_norm_is_the_norm():
     assert math.exp(log_norm([math.log(3.0), math.log(4.0)])) == pytest.approx(5.0)
 
 
-@pytest.mark.parametrize(("options", "words"), [({"heads": 0}, "at least 1"), ({"width": 0}, "neuron"), ({"bias": "peak"}, "peak")])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"heads": 0}, "at least 1"), ({"width": 0}, "neuron"), ({"bias": "peak"}, "peak")],
+)
 def test_bad_sizes(options, words):
     with pytest.raises(InputError, match=words):
         bound("3.1", "fixed:lags=1", **options)

@@ -25,7 +25,9 @@ def compilations(monkeypatch):
     """Counts what is really compiled from here on."""
     made = []
     written = module._written
-    monkeypatch.setattr(module, "_written", lambda path, program: made.append(path) or written(path, program))
+    monkeypatch.setattr(
+        module, "_written", lambda path, program: made.append(path) or written(path, program)
+    )
     return made
 
 
@@ -79,5 +81,7 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
 
 
 def test_an_option_unknown_to_jaxlib_is_left_out(folder, monkeypatch):
-    monkeypatch.setattr(module, "OPTIONS", {"xla_no_such_option": 1, "xla_cpu_multi_thread_eigen": False})
+    monkeypatch.setattr(
+        module, "OPTIONS", {"xla_no_such_option": 1, "xla_cpu_multi_thread_eigen": False}
+    )
     assert compiled(double, X).call(X)["twice"][-1] == 10

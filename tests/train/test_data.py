@@ -29,7 +29,11 @@ def test_arrays_are_split_without_overlap_or_loss():
     source = source_of(arrays(), 0, "float32")
     plan = plan_of(source, TrainSpec(batch=4, data={"validation": 0.3, "test": 0.2}))
     splits = splits_of(plan, Seeds(0))
-    parts = [np.asarray(splits.train.x)[:, 0, 0].tolist(), rows_of(splits.validation), rows_of(splits.test)]
+    parts = [
+        np.asarray(splits.train.x)[:, 0, 0].tolist(),
+        rows_of(splits.validation),
+        rows_of(splits.test),
+    ]
     assert [len(part) for part in parts] == [11, 7, 5]
     assert sorted(itertools.chain(*parts)) == list(range(23))
     other = splits_of(plan, Seeds(1))
@@ -38,9 +42,18 @@ def test_arrays_are_split_without_overlap_or_loss():
 
 def test_train_validation_and_test_of_a_target_never_meet():
     source = source_of("fixed:lags=1,inputs=gaussian", 0, "float32")
-    plan = plan_of(source, TrainSpec(batch=4, length=6, data={"samples": 20, "validation": 0.25}, evaluation={"batches": 3}))
+    plan = plan_of(
+        source,
+        TrainSpec(
+            batch=4, length=6, data={"samples": 20, "validation": 0.25}, evaluation={"batches": 3}
+        ),
+    )
     splits = splits_of(plan, Seeds(0))
-    every = [np.asarray(splits.train.x)[:, 0, 0].tolist(), rows_of(splits.validation), rows_of(splits.test)]
+    every = [
+        np.asarray(splits.train.x)[:, 0, 0].tolist(),
+        rows_of(splits.validation),
+        rows_of(splits.test),
+    ]
     assert [len(part) for part in every] == [15, 5, 12]
     assert len(set(itertools.chain(*every))) == 32
 
@@ -62,9 +75,21 @@ def test_batches_are_filled_up_with_rows_that_do_not_count():
 
 def test_shapes_that_arrays_may_have():
     real = Arrays.of((np.zeros((6, 5)), np.zeros(6)), "float32")
-    assert (real.dim, real.vocabulary, real.outputs, real.labels, real.read) == (1, None, 1, False, Last())
+    assert (real.dim, real.vocabulary, real.outputs, real.labels, real.read) == (
+        1,
+        None,
+        1,
+        False,
+        Last(),
+    )
     labelled = Arrays.of((np.arange(30).reshape(6, 5), np.arange(30).reshape(6, 5) % 4), "float32")
-    assert (labelled.dim, labelled.vocabulary, labelled.outputs, labelled.labels, labelled.read) == (0, 30, 4, True, Everywhere())
+    assert (
+        labelled.dim,
+        labelled.vocabulary,
+        labelled.outputs,
+        labelled.labels,
+        labelled.read,
+    ) == (0, 30, 4, True, Everywhere())
 
 
 @pytest.mark.parametrize(
@@ -98,7 +123,10 @@ def test_a_sampler_tells_its_sizes():
     [
         (lambda key, batch: None, "the sampler fails"),
         (lambda key, batch, length: 3, "\\(x, y\\)"),
-        (lambda key, batch, length: (jnp.zeros((batch, length), int), jnp.zeros((batch, 1, 1))), "integers"),
+        (
+            lambda key, batch, length: (jnp.zeros((batch, length), int), jnp.zeros((batch, 1, 1))),
+            "integers",
+        ),
     ],
 )
 def test_samplers_that_do_not_fit_are_refused(function, words):

@@ -18,7 +18,9 @@ def test_squared_loss_counts_where_the_mask_is():
     each = ((np.asarray(answer) - np.asarray(y)) ** 2).mean(-1)
     assert float(sums.loss) == pytest.approx(each[np.asarray(MASK)].sum(), rel=1e-6)
     assert float(sums.reads) == 4
-    assert float(mean_loss(Loss.SQUARED, answer, Batch(X, y, MASK))) == pytest.approx(each[np.asarray(MASK)].mean(), rel=1e-6)
+    assert float(mean_loss(Loss.SQUARED, answer, Batch(X, y, MASK))) == pytest.approx(
+        each[np.asarray(MASK)].mean(), rel=1e-6
+    )
 
 
 def test_cross_entropy_and_accuracy():
@@ -27,7 +29,9 @@ def test_cross_entropy_and_accuracy():
     sums = measured(Loss.CROSS_ENTROPY, answer, Batch(X, y, MASK))
     theirs = optax.softmax_cross_entropy_with_integer_labels(answer, jnp.maximum(y, 0))
     assert float(sums.loss) == pytest.approx(float(jnp.where(MASK, theirs, 0).sum()), rel=1e-6)
-    assert float(sums.right) == int(((np.asarray(answer).argmax(-1) == np.asarray(y)) & np.asarray(MASK)).sum())
+    assert float(sums.right) == int(
+        ((np.asarray(answer).argmax(-1) == np.asarray(y)) & np.asarray(MASK)).sum()
+    )
 
 
 def test_nothing_to_count_is_no_loss():

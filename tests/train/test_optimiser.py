@@ -12,9 +12,13 @@ STEPS, WARMUP = 200, 20
 
 
 def rates(shape, warmup=WARMUP, final=0.1):
-    spec = TrainSpec(steps=STEPS, lr=0.5, schedule={"shape": shape, "warmup": warmup, "final": final})
+    spec = TrainSpec(
+        steps=STEPS, lr=0.5, schedule={"shape": shape, "warmup": warmup, "final": final}
+    )
     numbers = Numbers.of(spec, (STEPS,))
-    return np.array([float(rate(spec.schedule.shape, numbers, jnp.asarray(step))) for step in range(STEPS)])
+    return np.array(
+        [float(rate(spec.schedule.shape, numbers, jnp.asarray(step))) for step in range(STEPS)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,11 +37,17 @@ def test_after_the_rise_rates_are_those_of_optax(shape, theirs):
 
 
 def test_the_rise_is_linear_and_the_first_step_moves():
-    np.testing.assert_allclose(rates("cosine")[:WARMUP], 0.5 * np.arange(1, WARMUP + 1) / WARMUP, rtol=1e-6)
+    np.testing.assert_allclose(
+        rates("cosine")[:WARMUP], 0.5 * np.arange(1, WARMUP + 1) / WARMUP, rtol=1e-6
+    )
 
 
 def test_inverse_square_root():
-    np.testing.assert_allclose(rates("inverse-sqrt")[WARMUP:], 0.5 * np.sqrt(WARMUP / np.arange(WARMUP + 1, STEPS + 1)), rtol=1e-5)
+    np.testing.assert_allclose(
+        rates("inverse-sqrt")[WARMUP:],
+        0.5 * np.sqrt(WARMUP / np.arange(WARMUP + 1, STEPS + 1)),
+        rtol=1e-5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +55,10 @@ def test_inverse_square_root():
     [
         ({}, optax.adam(0.1)),
         ({"b1": 0.5, "b2": 0.9, "eps": 1e-3}, optax.adam(0.1, 0.5, 0.9, 1e-3)),
-        ({"weight_decay": 0.3}, optax.adamw(0.1, weight_decay=0.3, mask={"matrix": True, "rate": False})),
+        (
+            {"weight_decay": 0.3},
+            optax.adamw(0.1, weight_decay=0.3, mask={"matrix": True, "rate": False}),
+        ),
         ({"clip": 0.01}, optax.chain(optax.clip_by_global_norm(0.01), optax.adam(0.1))),
         ({"method": "sgd"}, optax.sgd(0.1, momentum=0.9)),
     ],
@@ -64,4 +77,6 @@ def test_updates_are_those_of_optax(options, theirs):
             stepped.append((optax.apply_updates(params, updates), state))
         mine, other = stepped
     for name in weights:
-        np.testing.assert_allclose(mine[0][name], other[0][name], rtol=1e-5)  # 1 - b2 is rounded in float32
+        np.testing.assert_allclose(
+            mine[0][name], other[0][name], rtol=1e-5
+        )  # 1 - b2 is rounded in float32

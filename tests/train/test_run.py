@@ -1,4 +1,6 @@
-"""Whole runs: they learn, they repeat to the bit whatever their company, and bad endings are results."""
+"""Whole runs: they learn, they repeat to the bit whatever their company, and bad endings are
+results.
+"""
 
 import dataclasses
 import itertools
@@ -31,7 +33,10 @@ def claimed(record):
 def alone():
     """Each run by itself."""
     specs = [spec_of(seed, lr) for seed, lr in itertools.product((0, 1), (0.01, 0.003))]
-    return {spec.content_hash: (spec, train(spec.target(), spec.model, spec.train, spec.seed)) for spec in specs}
+    return {
+        spec.content_hash: (spec, train(spec.target(), spec.model, spec.train, spec.seed))
+        for spec in specs
+    }
 
 
 def test_it_learns(alone):
@@ -75,10 +80,16 @@ def test_another_process_gives_the_same_bits(alone):
 
     spec, run = next(iter(alone.values()))
     code = (
-        "import json, sys; from headcount.train.run import train_group; from headcount.train.spec import RunSpec\n"
-        "spec = RunSpec.from_values(json.loads(sys.argv[1])); print(json.dumps(next(train_group([spec]))[1].to_json()))"
+        "import json, sys; from headcount.train.run import train_group; from headcount.train.spec"
+        " import RunSpec\nspec = RunSpec.from_values(json.loads(sys.argv[1]));"
+        " print(json.dumps(next(train_group([spec]))[1].to_json()))"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code, hc.canonical_json(spec)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, hc.canonical_json(spec)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     assert {name: json.loads(done.stdout)[name] for name in CLAIMED} == claimed(run.record)
 
@@ -100,7 +111,9 @@ def test_one_step_is_one_step_of_optax():
     state = adam.init(eqx.filter(model, eqx.is_inexact_array))
     for step in range(3):
         batch = target.sample(jax.random.fold_in(seeds.data("train"), step), 16, 8)
-        loss, grads = eqx.filter_value_and_grad(lambda m, batch=batch: ((m(batch.x, hc.Last()) - batch.y) ** 2).mean())(model)
+        loss, grads = eqx.filter_value_and_grad(
+            lambda m, batch=batch: ((m(batch.x, hc.Last()) - batch.y) ** 2).mean()
+        )(model)
         assert run.record.metrics["train_loss"][step] == pytest.approx(float(loss), rel=1e-4)
         updates, state = adam.update(grads, state)
         model = eqx.apply_updates(model, updates)
@@ -118,7 +131,9 @@ def test_divergence_is_an_outcome(lr, limit):
     assert record.final == {}
     assert all(step < record.step for step in record.metrics["step"])
     assert all(np.isfinite(values).all() for values in record.metrics.values())
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(run.model))  # the weights before the bad step
+    assert all(
+        np.isfinite(leaf).all() for leaf in jax.tree.leaves(run.model)
+    )  # the weights before the bad step
 
 
 def test_finite_data_are_used_in_whole_epochs_and_overfitted():
@@ -141,12 +156,23 @@ def test_early_stopping_returns_the_best_weights():
     assert int(np.argmin(validation)) == len(validation) - 1 - 3
     assert record.final["validation_loss"] == min(validation)
     assert "stopped early" in record.sentence
-    other = train("fixed:lags=1+2,readout=teacher,inputs=gaussian", {**MODEL, "hidden": 64}, {**values, "steps": record.step, "log": 80})
-    assert other.record.final["validation_loss"] != record.final["validation_loss"] or other.record.outcome == "stopped-early"
+    other = train(
+        "fixed:lags=1+2,readout=teacher,inputs=gaussian",
+        {**MODEL, "hidden": 64},
+        {**values, "steps": record.step, "log": 80},
+    )
+    assert (
+        other.record.final["validation_loss"] != record.final["validation_loss"]
+        or other.record.outcome == "stopped-early"
+    )
 
 
 def test_labels_masks_and_accuracy():
-    run = train("recall:pairs=2,symbols=3", {"layers": 2, "heads": 2, "width": 8, "readout": "linear"}, {**SHORT, "length": 9})
+    run = train(
+        "recall:pairs=2,symbols=3",
+        {"layers": 2, "heads": 2, "width": 8, "readout": "linear"},
+        {**SHORT, "length": 9},
+    )
     assert set(run.record.metrics) == {"step", "train_loss", "eval_loss", "accuracy"}
     assert 0 < run.record.final["accuracy"] <= 1
     assert run.record.final["eval_loss"] < np.log(6) * 1.2
@@ -162,7 +188,9 @@ def test_a_baseline_and_a_model_with_weights(alone):
 def test_the_users_own_arrays_and_function():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, 8, 1))
-    run = train((x, x[:, -2, 0]), MODEL, {**SHORT, "length": 0, "steps": 300, "data": {"test": 0.1}})
+    run = train(
+        (x, x[:, -2, 0]), MODEL, {**SHORT, "length": 0, "steps": 300, "data": {"test": 0.1}}
+    )
     assert run.record.final["relative_loss"] < 0.5
 
     def sample(key, batch, length):
@@ -174,26 +202,42 @@ def test_the_users_own_arrays_and_function():
 
 def test_the_exact_loss_needs_no_sample_and_finds_the_kernel():
     linear = {"heads": 1, "width": 2, "attention": "dp-free", "ffn": "none"}
-    run = train("essential:kernel=exp:0.5", linear, {"steps": 400, "length": 30, "loss": "population", "lr": 0.03, "log": 2})
+    run = train(
+        "essential:kernel=exp:0.5",
+        linear,
+        {"steps": 400, "length": 30, "loss": "population", "lr": 0.03, "log": 2},
+    )
     assert run.record.final["eval_loss"] < 1e-3
     assert run.record.final["relative_loss"] < 1e-3
-    sampled = train("essential:kernel=exp:0.5", run.model, {"steps": 1, "lr": 1e-30, "length": 30, "evaluation": {"batches": 50}})
-    assert sampled.record.final["eval_loss"] == pytest.approx(run.record.final["eval_loss"], rel=0.2)
+    sampled = train(
+        "essential:kernel=exp:0.5",
+        run.model,
+        {"steps": 1, "lr": 1e-30, "length": 30, "evaluation": {"batches": 50}},
+    )
+    assert sampled.record.final["eval_loss"] == pytest.approx(
+        run.record.final["eval_loss"], rel=0.2
+    )
 
 
 def test_evaluation_on_longer_sequences():
     linear = {"heads": 1, "width": 2, "attention": "dp-free", "ffn": "none"}
     values = {"steps": 20, "length": 10, "loss": "population", "log": 1}
-    short, long = (train("exp-4a", linear, {**values, "evaluation": {"length": n}}).record for n in (10, 40))
+    short, long = (
+        train("exp-4a", linear, {**values, "evaluation": {"length": n}}).record for n in (10, 40)
+    )
     assert short.metrics["train_loss"] == long.metrics["train_loss"]
     assert long.final["eval_loss"] > short.final["eval_loss"] + 0.5
 
 
 def test_float64_is_more_precise():
-    coarse, fine = (train("fixed:lags=1", MODEL, {**SHORT, "precision": p}) for p in ("float32", "float64"))
+    coarse, fine = (
+        train("fixed:lags=1", MODEL, {**SHORT, "precision": p}) for p in ("float32", "float64")
+    )
     assert jax.tree.leaves(fine.model)[0].dtype == jnp.float64
     assert fine.record.metrics["train_loss"] != coarse.record.metrics["train_loss"]
-    assert fine.record.metrics["train_loss"][0] == pytest.approx(coarse.record.metrics["train_loss"][0], rel=0.9)
+    assert fine.record.metrics["train_loss"][0] == pytest.approx(
+        coarse.record.metrics["train_loss"][0], rel=0.9
+    )
 
 
 @pytest.mark.parametrize(

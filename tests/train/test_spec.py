@@ -26,7 +26,12 @@ def changed(**changes):
 
 
 def test_round_trip_through_json_keeps_the_identity():
-    for spec in (changed(), changed(model="gru:width=8"), changed(memory="exp-4a", seed=7), changed(memory=targets.build("recall"))):
+    for spec in (
+        changed(),
+        changed(model="gru:width=8"),
+        changed(memory="exp-4a", seed=7),
+        changed(memory=targets.build("recall")),
+    ):
         again = RunSpec.from_values(json.loads(canonical_json(spec)))
         assert again.content_hash == spec.content_hash
         assert again.target() == spec.target()

@@ -1,18 +1,19 @@
 """The command line: `headcount VERB … [--json]`. Thin: parse, call, print.
 
-Exit 0 when the command did its work, 2 with one line `error: …` for bad input, 1 when a check it was asked to
-enforce fails, 130 on ^C.
+Exit 0 when the command did its work, 2 with one line `error: …` for bad input, 1 when a check it
+was asked to enforce fails, 130 on ^C.
 """
 
 import itertools
 import os
 import sys
 
-# The matrices of kernel fits are small: a second BLAS thread only spins (ten times the CPU time on a busy machine).
-# Read when numpy loads, so set before any of our imports; a user's own setting wins.
+# The matrices of kernel fits are small: a second BLAS thread only spins (ten times the CPU time on
+# a busy machine). Read when numpy loads, so set before any of our imports; a user's own setting
+# wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# XLA splits work by the cores it sees, which changes the order of sums: with one, a run's figures are those of a sweep's worker, to the bit,
-# and small models train in half the CPU time.
+# XLA splits work by the cores it sees, which changes the order of sums: with one, a run's figures
+# are those of a sweep's worker, to the bit, and small models train in half the CPU time.
 os.environ.setdefault("NPROC", "1")
 
 from typing import Annotated
@@ -29,12 +30,17 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="How much Transformer does a memory need? Heads, layers, neurons, positional bias: from theory, by construction, with certificates.",
+    help=(
+        "How much Transformer does a memory need? Heads, layers, neurons, positional bias: from"
+        " theory, by construction, with certificates."
+    ),
 )
 
 
 @app.callback(invoke_without_command=True)
-def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         print(f"headcount {headcount.__version__}")
         raise typer.Exit
@@ -59,7 +65,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if not hasattr(error, "format_message"):  # only usage errors are expected here; a bug shows its traceback
+        if not hasattr(
+            error, "format_message"
+        ):  # only usage errors are expected here; a bug shows its traceback
             raise
         _fail(f"{error.format_message().rstrip('.')}{_given(error)}; see headcount --help", 2)
     sys.exit(code if isinstance(code, int) else 0)

@@ -14,18 +14,27 @@ if TYPE_CHECKING:
 
 def bound(
     theorem: Annotated[str, typer.Option(help="3.1, 4.1, 4.2, 4.3, 4.4, 4.5 or 5.1")],
-    target: Annotated[str, typer.Option(help="fixed:lags=3+17, essential:kernel=power:2.5, …, or a .toml/.yaml/.json spec file")],
+    target: Annotated[
+        str,
+        typer.Option(
+            help="fixed:lags=3+17, essential:kernel=power:2.5, …, or a .toml/.yaml/.json spec file"
+        ),
+    ],
     bias: Annotated[str, typer.Option(help="lin or log")] = "lin",
     heads: Annotated[int, typer.Option(help="heads a layer")] = 8,
     width: Annotated[int, typer.Option(help="FFN neurons a layer")] = 256,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """What the paper promises, with every constant: the value, or which assumption fails and why."""
+    """What the paper promises, with every constant: the value, or which assumption fails and
+    why.
+    """
     from headcount.theory.theorems import bound as evaluate  # jax: not needed for --help
 
     found = evaluate(theorem, target, bias, heads, width)
     if json:
-        print_json({"target": target, "bias": bias, "heads": heads, "width": width, **found.to_json()})
+        print_json(
+            {"target": target, "bias": bias, "heads": heads, "width": width, **found.to_json()}
+        )
     else:
         console.print(table(target, found))
 
@@ -37,18 +46,26 @@ def table(target: str, found: "Evaluated") -> Table:
         shown.add_row("bound", "does not apply")
     else:
         size = number(found.value) if found.value is not None else f"10^{found.log10_value:.1f}"
-        shown.add_row("bound", f"error at most {size}" + (" (vacuous: heads that draw nothing do as well)" if found.vacuous else ""))
+        shown.add_row(
+            "bound",
+            f"error at most {size}"
+            + (" (vacuous: heads that draw nothing do as well)" if found.vacuous else ""),
+        )
     if found.log_attention is not None:
         shown.add_row(
             "attention",
-            f"E_Attn = 10^{found.log_attention / 2.302585092994046:.2f} with n = {found.n}, heads by memory {list(found.heads_split)}",
+            f"E_Attn = 10^{found.log_attention / 2.302585092994046:.2f} with n = {found.n}, heads"
+            f" by memory {list(found.heads_split)}",
         )
-        shown.add_row("readout", f"E_FFN = {number(found.ffn)}, Lipschitz constant {number(found.lipschitz)}")
+        shown.add_row(
+            "readout", f"E_FFN = {number(found.ffn)}, Lipschitz constant {number(found.lipschitz)}"
+        )
     if found.lower is not None:
         shown.add_row(
             "lower bound",
             escape(
-                f"{found.lower['value']:g} for {found.lower['for']} ({found.lower['source']}; the paper prints {found.lower['printed']:.3g})"
+                f"{found.lower['value']:g} for {found.lower['for']} ({found.lower['source']}; the"
+                f" paper prints {found.lower['printed']:.3g})"
             ),
         )
     for a in found.assumptions:

@@ -16,29 +16,70 @@ if TYPE_CHECKING:
 
 def build(
     target: Annotated[
-        str, typer.Argument(help="fixed:lags=3+17, essential:kernel=power:1.5, recall:pairs=6, …, or a .toml/.yaml/.json spec file")
+        str,
+        typer.Argument(
+            help=(
+                "fixed:lags=3+17, essential:kernel=power:1.5, recall:pairs=6, …, or a"
+                " .toml/.yaml/.json spec file"
+            )
+        ),
     ],
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table, rope or none")] = "lin",
-    tol: Annotated[float | None, typer.Option(help="largest error of an answer (default 0.01 unless --heads is given)")] = None,
-    heads: Annotated[int | None, typer.Option(help="instead of --tol: so many heads a layer")] = None,
-    width: Annotated[int | None, typer.Option(help="FFN neurons at most; without it as many as exactness takes")] = None,
-    precision: Annotated[str, typer.Option(help="float32 or float64: the type the model is written and meant to run in")] = "float32",
-    normaliser: Annotated[
-        str | None, typer.Option(help="none, softmax, softmax-sink, softmax-bos or softmax-tail; default: the first that works")
+    tol: Annotated[
+        float | None,
+        typer.Option(help="largest error of an answer (default 0.01 unless --heads is given)"),
     ] = None,
-    length: Annotated[int | None, typer.Option(help="longest sequence to serve (default 1024)")] = None,
-    theorem: Annotated[str | None, typer.Option(help="a construction by name; see headcount list construction")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="folder for config.json, model.safetensors and README.md")] = None,
+    heads: Annotated[
+        int | None, typer.Option(help="instead of --tol: so many heads a layer")
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option(help="FFN neurons at most; without it as many as exactness takes")
+    ] = None,
+    precision: Annotated[
+        str,
+        typer.Option(help="float32 or float64: the type the model is written and meant to run in"),
+    ] = "float32",
+    normaliser: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "none, softmax, softmax-sink, softmax-bos or softmax-tail; default: the first that"
+                " works"
+            )
+        ),
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(help="longest sequence to serve (default 1024)")
+    ] = None,
+    theorem: Annotated[
+        str | None, typer.Option(help="a construction by name; see headcount list construction")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="folder for config.json, model.safetensors and README.md"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """A real model for a memory, by formula: no training. Checked against the target's float64 reference, or nothing is written."""
+    """A real model for a memory, by formula: no training. Checked against the target's float64
+    reference, or nothing is written.
+    """
     from headcount.construct import construct  # jax: not needed for --help
 
     if out is not None:
         refuse_occupied(out)
     with progress() as say:
         say(f"building {target}")
-        made = construct(target, bias, heads, width, precision, tol=tol, normaliser=normaliser, length=length, theorem=theorem)
+        made = construct(
+            target,
+            bias,
+            heads,
+            width,
+            precision,
+            tol=tol,
+            normaliser=normaliser,
+            length=length,
+            theorem=theorem,
+        )
     if out is not None:
         made.save(out, target)
     if json:
@@ -54,22 +95,28 @@ def build(
 def table(target: str, made: "Construction") -> Table:
     """The numbers of a build, then its error budget."""
     a = made.architecture
-    shown = Table(title=f"{target}: {made.theorem}", title_justify="left", show_header=False, box=None)
+    shown = Table(
+        title=f"{target}: {made.theorem}", title_justify="left", show_header=False, box=None
+    )
     shown.add_row(
-        "architecture", f"{a.layers} layers, heads {list(a.heads_per_layer)}, neurons {list(a.width_per_layer)}, stream {a.stream}"
+        "architecture",
+        f"{a.layers} layers, heads {list(a.heads_per_layer)}, neurons {list(a.width_per_layer)},"
+        f" stream {a.stream}",
     )
     shown.add_row("parts", f"bias {a.bias}, attention {a.attention}, normaliser {a.normaliser}")
     shown.add_row("parameters", str(made.parameters))
     shown.add_row("promised", f"error at most {number(made.promised.error)}")
     shown.add_row(
         "measured",
-        f"sup {number(made.measured.sup)}, mse {number(made.measured.mse)} over {made.measured.answers} answers of {made.measured.inputs} sequences",
+        f"sup {number(made.measured.sup)}, mse {number(made.measured.mse)} over"
+        f" {made.measured.answers} answers of {made.measured.inputs} sequences",
     )
     shown.add_row("float32", f"sup {number(made.float32.sup)}")
     for line in made.budget:
         shown.add_row(
             f"layer {line.layer} {line.part}",
-            f"{line.space}: {number(line.measured)} of {number(line.promised)} allowed ({escape(line.why)})",
+            f"{line.space}: {number(line.measured)} of {number(line.promised)} allowed"
+            f" ({escape(line.why)})",
         )
     return shown
 

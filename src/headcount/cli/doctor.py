@@ -28,7 +28,15 @@ PACKAGES = (
     "python-flint",
     "matplotlib",
 )
-EXTRAS = {"torch": "bench", "ray": "ray", "pyarrow": "data", "pytest": "dev", "hypothesis": "dev", "ruff": "dev", "mypy": "dev"}
+EXTRAS = {
+    "torch": "bench",
+    "ray": "ray",
+    "pyarrow": "data",
+    "pytest": "dev",
+    "hypothesis": "dev",
+    "ruff": "dev",
+    "mypy": "dev",
+}
 FLAGS = ("avx2", "avx512f", "fma", "amx_bf16", "neon", "asimd", "sve")
 
 
@@ -42,13 +50,18 @@ def facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor_flags": _processor_flags(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        ),
         "threads": {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "XLA_FLAGS")},
         "devices": [str(device) for device in jax.devices()],
         "x64_default": str(jax.numpy.result_type(float)) == "float64",
         "x64_on_demand": _x64_works(),
         "bfloat16": _bfloat16_works(),
-        "extras": {name: {"present": importlib.util.find_spec(name) is not None, "extra": extra} for name, extra in EXTRAS.items()},
+        "extras": {
+            name: {"present": importlib.util.find_spec(name) is not None, "extra": extra}
+            for name, extra in EXTRAS.items()
+        },
     }
     found["problems"] = _problems(found)
     return found
@@ -83,7 +96,9 @@ def _problems(found: dict[str, Any]) -> list[str]:
     return problems
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False) -> None:
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
     """Check the environment: versions, threads, float64, CPU flags, extras."""
     found = facts()
     if json:
@@ -93,14 +108,27 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="One JSON document 
     table.add_row("python", f"{found['python']} on {found['platform']}")
     for name, version in found["versions"].items():
         table.add_row(name, version)
-    table.add_row("cores", f"{found['cores']} ({', '.join(found['processor_flags']) or 'flags unknown'})")
+    table.add_row(
+        "cores", f"{found['cores']} ({', '.join(found['processor_flags']) or 'flags unknown'})"
+    )
     for name, value in found["threads"].items():
         table.add_row(name, value or "not set")
     table.add_row("devices", ", ".join(found["devices"]))
-    table.add_row("float64", f"{'default' if found['x64_default'] else 'on demand'}, {'works' if found['x64_on_demand'] else 'FAILS'}")
+    table.add_row(
+        "float64",
+        f"{'default' if found['x64_default'] else 'on demand'},"
+        f" {'works' if found['x64_on_demand'] else 'FAILS'}",
+    )
     table.add_row("bfloat16", "works" if found["bfloat16"] else "FAILS")
     for name, extra in found["extras"].items():
-        table.add_row(f"extra: {name}", "present" if extra["present"] else escape(f"absent (pip install 'headcount[{extra['extra']}]')"))
+        table.add_row(
+            f"extra: {name}",
+            (
+                "present"
+                if extra["present"]
+                else escape(f"absent (pip install 'headcount[{extra['extra']}]')")
+            ),
+        )
     console.print(table)
     console.print("\n".join(found["problems"]) or "no problems found")
 

@@ -1,4 +1,6 @@
-"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other numbers."""
+"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other
+numbers.
+"""
 
 import math
 import os
@@ -19,25 +21,59 @@ PLOT_ENDINGS = (".svg", ".png")
 
 
 def fit(
-    kernel: Annotated[str, typer.Argument(help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value a lag")],
+    kernel: Annotated[
+        str,
+        typer.Argument(
+            help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value a lag"
+        ),
+    ],
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
     heads: Annotated[int | None, typer.Option(help="number of heads")] = None,
-    tol: Annotated[float | None, typer.Option(help="instead of --heads: the fewest that reach this error, relative to the kernel")] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            help="instead of --heads: the fewest that reach this error, relative to the kernel"
+        ),
+    ] = None,
     budget: Annotated[float | None, typer.Option(help="largest sum of |coefficients|")] = None,
     norm: Annotated[str, typer.Option(help="l1, l2 or sup, over lags")] = "l1",
-    window: Annotated[int | None, typer.Option(help="number of lags that exist; without it every lag counts")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 or bfloat16: the best heads for that format")] = None,
+    window: Annotated[
+        int | None, typer.Option(help="number of lags that exist; without it every lag counts")
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option(help="float32 or bfloat16: the best heads for that format")
+    ] = None,
     lower_bound: Annotated[bool, typer.Option(help="compute the certified lower bound")] = True,
-    plot: Annotated[Path | None, typer.Option(help="write kernel, fit and residual by lag to this .svg or .png file")] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="write kernel, fit and residual by lag to this .svg or .png file"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and what float32 keeps of it."""
+    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and what
+    float32 keeps of it.
+    """
     from headcount.theory.kernel_fit import fit_kernel  # scipy and flint: not needed for --help
 
     if plot is not None:
-        require(plot.suffix in PLOT_ENDINGS, f"plot file {plot}", f"a name that ends in {' or '.join(PLOT_ENDINGS)}", "rename it")
-        require(plot.parent.is_dir(), f"plot file {plot}", "an existing folder", "create the folder first")
-        require(os.access(plot.parent, os.W_OK), f"plot file {plot}", "a folder that can be written to", "choose another place")
+        require(
+            plot.suffix in PLOT_ENDINGS,
+            f"plot file {plot}",
+            f"a name that ends in {' or '.join(PLOT_ENDINGS)}",
+            "rename it",
+        )
+        require(
+            plot.parent.is_dir(),
+            f"plot file {plot}",
+            "an existing folder",
+            "create the folder first",
+        )
+        require(
+            os.access(plot.parent, os.W_OK),
+            f"plot file {plot}",
+            "a folder that can be written to",
+            "choose another place",
+        )
     with progress() as say:
         result = fit_kernel(
             kernel,
@@ -69,15 +105,27 @@ def table(result: "KernelFit") -> Table:
     """The four numbers (learned is what training finds: `headcount train`)."""
     size = result.errors.kernel[result.norm]
     count = f"{result.heads} {result.bias} head{'s' if result.heads != 1 else ''}"
-    made = Table(title=f"{escape(result.kernel)}: {count}, {result.norm} error (the kernel itself: {size:.4g})")
+    made = Table(
+        title=(
+            f"{escape(result.kernel)}: {count}, {result.norm} error (the kernel itself: {size:.4g})"
+        )
+    )
     made.add_column("number")
     made.add_column("value", justify="right")
     made.add_column("where it comes from")
     made.add_row("promised", *_promised_cells(result))
-    made.add_row("possible", f"{result.error[result.norm]:.4g}", escape(f"{result.method}; {_plain_sum(result)}"))
+    made.add_row(
+        "possible",
+        f"{result.error[result.norm]:.4g}",
+        escape(f"{result.method}; {_plain_sum(result)}"),
+    )
     made.add_row("  at least", *_bound_cells(result))
     for name, rounded in result.rounded.items():
-        made.add_row("representable", f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows", f"the same heads in {name}")
+        made.add_row(
+            "representable",
+            f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows",
+            f"the same heads in {name}",
+        )
     tail = result.errors.tail
     if tail.included and tail.bound > 1e-9 * result.error.l1:
         made.add_row("tail", f"{tail.bound:.2g}", f"l1 beyond lag {tail.start - 1}: {tail.reason}")
@@ -90,15 +138,27 @@ def _promised_cells(result: "KernelFit") -> tuple[str, str]:
     promised = result.promised
     if not promised.applies:
         return "does not apply", "; ".join(promised.reasons)
-    value = f"{promised.value:.4g}" if promised.value is not None else f"1e{promised.log10_value:.0f}"
-    return value + (" (vacuous)" if promised.vacuous else ""), f"{promised.source}, n = {promised.n}"
+    value = (
+        f"{promised.value:.4g}" if promised.value is not None else f"1e{promised.log10_value:.0f}"
+    )
+    return (
+        value + (" (vacuous)" if promised.vacuous else ""),
+        f"{promised.source}, n = {promised.n}",
+    )
 
 
 def _bound_cells(result: "KernelFit") -> tuple[str, str]:
     bound = result.lower_bound
     if bound is None:
         decays = result.bias in ("lin", "log", "log1p")
-        return "-", "no lower bound was asked for" if decays else f"no lower bound is known for {result.bias}"
+        return (
+            "-",
+            (
+                "no lower bound was asked for"
+                if decays
+                else f"no lower bound is known for {result.bias}"
+            ),
+        )
     if bound.value == 0:
         return "0", "no positive lower bound is known here"
     heads = "any number of heads" if bound.heads is None else f"{bound.heads} heads"
@@ -120,12 +180,27 @@ def draw(result: "KernelFit", path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
+    figure, (upper, lower) = pyplot.subplots(
+        2, 1, sharex=True, figsize=(8, 6), layout="constrained"
+    )
     lags = range(len(result.target))
-    upper.plot(lags, result.target, color="black", linewidth=1.5, drawstyle="steps-mid", label=f"kernel {result.kernel}")
+    upper.plot(
+        lags,
+        result.target,
+        color="black",
+        linewidth=1.5,
+        drawstyle="steps-mid",
+        label=f"kernel {result.kernel}",
+    )
     drawn = result.drawn()
     upper.plot(
-        lags, drawn, color="tab:red", linewidth=1, linestyle="--", drawstyle="steps-mid", label=f"{result.heads} {result.bias} heads"
+        lags,
+        drawn,
+        color="tab:red",
+        linewidth=1,
+        linestyle="--",
+        drawstyle="steps-mid",
+        label=f"{result.heads} {result.bias} heads",
     )
     upper.set_ylabel("weight")
     upper.legend()
@@ -138,7 +213,9 @@ def draw(result: "KernelFit", path: Path) -> None:
     try:
         figure.savefig(path)
     except OSError as error:
-        raise InputError(f"cannot write {path} ({error})", "a writable file", "choose another place") from None
+        raise InputError(
+            f"cannot write {path} ({error})", "a writable file", "choose another place"
+        ) from None
     finally:
         pyplot.close(figure)
 

@@ -68,19 +68,35 @@ def rows(sort: str | None) -> list[dict[str, str]]:
 
 
 def list_parts(
-    sort: Annotated[str | None, typer.Argument(help="memory, readout, kernel, input, bias, attention, … (default: all)")] = None,
+    sort: Annotated[
+        str | None,
+        typer.Argument(help="memory, readout, kernel, input, bias, attention, … (default: all)"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """What is registered: memories, readouts, kernels, inputs, biases, attention, normalisers, FFNs, norms."""
+    """What is registered: memories, readouts, kernels, inputs, biases, attention, normalisers,
+    FFNs, norms.
+    """
     found = rows(sort)
     if json:
         print_json(found)
         return
     for noun in dict.fromkeys(row["sort"] for row in found):
-        table = Table("name", "formula", "options", "reference", title=noun, title_justify="left", show_edge=False, pad_edge=False)
+        table = Table(
+            "name",
+            "formula",
+            "options",
+            "reference",
+            title=noun,
+            title_justify="left",
+            show_edge=False,
+            pad_edge=False,
+        )
         for row in found:
             if row["sort"] == noun:
-                table.add_row(*(escape(row[column]) for column in ("name", "formula", "options", "reference")))
+                table.add_row(
+                    *(escape(row[column]) for column in ("name", "formula", "options", "reference"))
+                )
         console.print(table)
         console.print()
 

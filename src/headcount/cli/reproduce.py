@@ -1,4 +1,6 @@
-"""`headcount reproduce`: the paper's experiments and further checks as one resumable sweep, then verdicts, figures and a report."""
+"""`headcount reproduce`: the paper's experiments and further checks as one resumable sweep, then
+verdicts, figures and a report.
+"""
 
 import shlex
 import time
@@ -22,19 +24,38 @@ EXPECTED = {"smoke": "under 2 minutes", "laptop": "under 15 minutes", "full": "u
 
 def reproduce(
     experiments: Annotated[
-        list[str] | None, typer.Argument(help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all (default)")
+        list[str] | None,
+        typer.Argument(
+            help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all (default)"
+        ),
     ] = None,
-    profile: Annotated[str, typer.Option(help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)")] = "smoke",
+    profile: Annotated[
+        str,
+        typer.Option(
+            help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)"
+        ),
+    ] = "smoke",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="output folder (default: reproduction-PROFILE, with the experiments if not all)")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="output folder (default: reproduction-PROFILE, with the experiments if not all)",
+        ),
     ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="a text file or a folder of texts for 1a and 3b, instead of the standard library")
+        Path | None,
+        typer.Option(
+            help="a text file or a folder of texts for 1a and 3b, instead of the standard library"
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="worker processes; without it one a core")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="worker processes; without it one a core")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """Run the experiments as registered hypotheses: verdicts, the four numbers of every arm, figures, errata, report.html.
+    """Run the experiments as registered hypotheses: verdicts, the four numbers of every arm,
+    figures, errata, report.html.
 
     Interrupted, it goes on where it stopped when the same command is run again.
     """
@@ -45,14 +66,21 @@ def reproduce(
     names = chosen(word.lower() for word in experiments or [])
     selected = [] if names == chosen([]) else names
     folder = out or Path("-".join(["reproduction", profile, *selected]))
-    require(workers is None or workers >= 1, f"{workers} workers", "at least 1", "leave the option out for one a core")
+    require(
+        workers is None or workers >= 1,
+        f"{workers} workers",
+        "at least 1",
+        "leave the option out for one a core",
+    )
     _check_corpus(corpus, folder, profile)
     command = _command(selected, profile, out, corpus)
     from headcount.lab.experiments.study import Profile
     from headcount.report.write import check_replaced
 
     check_replaced(folder, profile, names)
-    report, page = run(names, Profile(profile), folder, None if corpus is None else str(corpus), workers, command)
+    report, page = run(
+        names, Profile(profile), folder, None if corpus is None else str(corpus), workers, command
+    )
     if json:
         from headcount.report.write import summary
 
@@ -60,11 +88,21 @@ def reproduce(
         return
     console.print(table(report) if report.verdicts else "no hypothesis is among these experiments")
     if profile != "full" and report.verdicts:
-        console.print(f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered; --profile full judges the claims")
+        console.print(
+            f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered;"
+            " --profile full judges the claims"
+        )
     console.print(f"{report.seconds:.0f} s; report: {escape(str(page))}")
 
 
-def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, workers: int | None, command: str) -> tuple["Report", Path]:
+def run(
+    names: list[str],
+    profile: "Profile",
+    folder: Path,
+    corpus: str | None,
+    workers: int | None,
+    command: str,
+) -> tuple["Report", Path]:
     """Everything between the command and the files; returns the report and the path of its page."""
     from headcount.lab.aside import Aside
     from headcount.lab.experiments import studies_of
@@ -84,13 +122,29 @@ def run(names: list[str], profile: "Profile", folder: Path, corpus: str | None, 
     with watcher() as watch, progress() as say, Aside() as aside:
         work = Untrained(aside, names, profile, corpus, say)
         store = folder / "runs.sqlite"
-        result = reproduce(studies, store, engine=LocalEngine(workers), watch=watch, numbers=work.numbers)
+        result = reproduce(
+            studies, store, engine=LocalEngine(workers), watch=watch, numbers=work.numbers
+        )
         if not isinstance(result, Reproduction):
-            raise KeyboardInterrupt if result.interrupted else CheckFailed(f"{result.missing} runs are missing; run the same command again")
-        found = [(o.study.key, diagnosed(o.study, finals_of(o), {a.arm.name: a.numbers for a in o.arms})) for o in result.outcomes]
+            raise (
+                KeyboardInterrupt
+                if result.interrupted
+                else CheckFailed(f"{result.missing} runs are missing; run the same command again")
+            )
+        found = [
+            (o.study.key, diagnosed(o.study, finals_of(o), {a.arm.name: a.numbers for a in o.arms}))
+            for o in result.outcomes
+        ]
         beside = Beside.of(work.errata(), found, work.tables())
         seconds = time.perf_counter() - started
-        report = report_of(result, profile=profile, command=command, seconds=seconds, store="runs.sqlite", beside=beside)
+        report = report_of(
+            result,
+            profile=profile,
+            command=command,
+            seconds=seconds,
+            store="runs.sqlite",
+            beside=beside,
+        )
         say("figures")
         return report, write(report, folder, aside.map)
 
@@ -101,7 +155,12 @@ def _check_corpus(corpus: Path | None, folder: Path, profile: str) -> None:
         return
     require(corpus.exists(), f"corpus {corpus}", "an existing file or folder", "check the path")
     inside = corpus.resolve() in (folder.resolve(), *folder.resolve().parents)
-    require(not inside, f"corpus {corpus} with the output {folder} inside it", "an output folder outside the corpus", "choose one with -o")
+    require(
+        not inside,
+        f"corpus {corpus} with the output {folder} inside it",
+        "an output folder outside the corpus",
+        "choose one with -o",
+    )
     from headcount.lab.experiments.exp_1a import SIZES
     from headcount.lab.experiments.language import check_corpus
     from headcount.lab.experiments.study import Profile
@@ -116,11 +175,17 @@ def _announce(studies: Any, profile: str) -> None:
     runs = [run for study in studies for run in planned(study)]
     unique = len({run.spec.content_hash for run in runs})
     counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
-    progress_console.print(f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores")
+    progress_console.print(
+        f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores"
+    )
 
 
 def _command(names: list[str], profile: str, out: Path | None, corpus: Path | None) -> str:
-    options = ["--profile", profile] + (["-o", str(out)] if out else []) + (["--corpus", str(corpus)] if corpus else [])
+    options = (
+        ["--profile", profile]
+        + (["-o", str(out)] if out else [])
+        + (["--corpus", str(corpus)] if corpus else [])
+    )
     return shlex.join(["headcount", "reproduce", *names, *options])
 
 
@@ -128,7 +193,9 @@ def table(report: "Report") -> Table:
     """One line a verdict."""
     shown = Table(title=f"Verdicts, profile {report.profile}", title_justify="left", box=None)
     for name in ("", "variant", "verdict", "effect", "interval", "p (Holm)", "seeds", "claim"):
-        shown.add_column(name, justify="right" if name in ("effect", "p (Holm)", "seeds") else "left")
+        shown.add_column(
+            name, justify="right" if name in ("effect", "p (Holm)", "seeds") else "left"
+        )
     for row in report.verdicts:
         interval = "" if row.ci is None else f"[{row.ci[0]:.2g}, {row.ci[1]:.2g}]"
         said = row.verdict + (f" ({row.qualifier})" if row.qualifier else "")

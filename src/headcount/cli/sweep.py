@@ -1,4 +1,6 @@
-"""`headcount sweep`, `status` and `results`: a plan of runs into a store, how it stands, and its figures as a table."""
+"""`headcount sweep`, `status` and `results`: a plan of runs into a store, how it stands, and its
+figures as a table.
+"""
 
 import contextlib
 import sys
@@ -29,22 +31,52 @@ SHOWN = 60  # runs listed by --dry-run for people; --json lists all
 
 def sweep(
     plan: Annotated[
-        Path | None, typer.Argument(help="a .yaml, .toml or .json file: baseline, axes, changes, seeds (see --example)")
+        Path | None,
+        typer.Argument(
+            help="a .yaml, .toml or .json file: baseline, axes, changes, seeds (see --example)"
+        ),
     ] = None,
-    store: Annotated[Path, typer.Option(help="the file that holds the results; created where there is none")] = Path("runs.sqlite"),
-    workers: Annotated[int | None, typer.Option(help="worker processes; without it one a core")] = None,
+    store: Annotated[
+        Path, typer.Option(help="the file that holds the results; created where there is none")
+    ] = Path("runs.sqlite"),
+    workers: Annotated[
+        int | None, typer.Option(help="worker processes; without it one a core")
+    ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster")] = "local",
-    address: Annotated[str | None, typer.Option(help="the Ray cluster; without it one is started here for the sweep")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="list the runs, measure briefly, and tell what they will cost")] = False,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="end at the first run that fails")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="compute runs that failed before once more")] = False,
-    force: Annotated[bool, typer.Option("--force", help="drop the stored results of this plan and compute them again")] = False,
-    weights: Annotated[bool, typer.Option("--weights", help="keep the trained models beside the store")] = False,
-    pin: Annotated[bool, typer.Option("--pin", help="keep each local worker on a core of its own")] = False,
-    example: Annotated[bool, typer.Option("--example", help="print a small ready plan and end")] = False,
+    address: Annotated[
+        str | None,
+        typer.Option(help="the Ray cluster; without it one is started here for the sweep"),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="list the runs, measure briefly, and tell what they will cost"
+        ),
+    ] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="end at the first run that fails")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="compute runs that failed before once more")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="drop the stored results of this plan and compute them again"),
+    ] = False,
+    weights: Annotated[
+        bool, typer.Option("--weights", help="keep the trained models beside the store")
+    ] = False,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="keep each local worker on a core of its own")
+    ] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="print a small ready plan and end")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """Compute every run of a plan that the store does not hold yet. Running the same command again continues."""
+    """Compute every run of a plan that the store does not hold yet. Running the same command again
+    continues.
+    """
     if example:
         sys.stdout.write(EXAMPLE)
         return
@@ -59,9 +91,19 @@ def sweep(
         jobs = lab.jobs_of(plan, runner)
         _dry_run(jobs, store, chosen, runner, json)
         return
-    with watcher() as watch, contextlib.redirect_stdout(sys.stderr):  # Ray prints; stdout is for the answer alone
+    with (
+        watcher() as watch,
+        contextlib.redirect_stdout(sys.stderr),
+    ):  # Ray prints; stdout is for the answer alone
         done = lab.sweep(
-            plan, store, engine=chosen, runner=runner, fail_fast=fail_fast, retry_failed=retry_failed, force=force, watch=watch
+            plan,
+            store,
+            engine=chosen,
+            runner=runner,
+            fail_fast=fail_fast,
+            retry_failed=retry_failed,
+            force=force,
+            watch=watch,
         )
     if json:
         print_json(done.to_json())
@@ -74,7 +116,9 @@ def status(
     store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """How a store stands: finished, failed and why, running, still to do. Also while a sweep runs."""
+    """How a store stands: finished, failed and why, running, still to do. Also while a sweep
+    runs.
+    """
     from headcount.lab.status import status as look
 
     found = look(store)
@@ -87,20 +131,44 @@ def status(
 def results(
     store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
     csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout (the default)")] = False,
-    parquet: Annotated[bool, typer.Option("--parquet", help="a Parquet file on stdout; needs the extra `data`")] = False,
-    curves: Annotated[bool, typer.Option("--curves", help="one row a run, metric and logged step instead of one a run")] = False,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="a Parquet file on stdout; needs the extra `data`")
+    ] = False,
+    curves: Annotated[
+        bool,
+        typer.Option("--curves", help="one row a run, metric and logged step instead of one a run"),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """The stored figures as a table on stdout, one row a run. Also while a sweep runs."""
-    require(csv + parquet + json <= 1, "more than one of --csv, --parquet and --json", "one of them", "drop the others")
-    require(not (parquet and sys.stdout.isatty()), "--parquet onto a terminal", "stdout in a file or a pipe", "add > results.parquet")
+    require(
+        csv + parquet + json <= 1,
+        "more than one of --csv, --parquet and --json",
+        "one of them",
+        "drop the others",
+    )
+    require(
+        not (parquet and sys.stdout.isatty()),
+        "--parquet onto a terminal",
+        "stdout in a file or a pipe",
+        "add > results.parquet",
+    )
     from headcount.lab import results as lab
 
     table, damaged = lab.results(store, curves)
     if damaged:
-        progress_console.print(f"warning: {len(damaged)} damaged rows are left out (headcount sweep computes them again): {damaged[0]} …")
+        progress_console.print(
+            f"warning: {len(damaged)} damaged rows are left out (headcount sweep computes them"
+            f" again): {damaged[0]} …"
+        )
     if json:
-        print_json({"columns": list(table), "rows": [list(row) for row in zip(*table.values(), strict=True)], "damaged": damaged})
+        print_json(
+            {
+                "columns": list(table),
+                "rows": [list(row) for row in zip(*table.values(), strict=True)],
+                "damaged": damaged,
+            }
+        )
     elif parquet:
         sys.stdout.buffer.write(lab.to_parquet(table))
     else:
@@ -123,13 +191,20 @@ def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "
         return RayEngine(address, workers)
     from headcount.lab.local import LocalEngine
 
-    require(address is None, f"--address {address} with the local engine", "--engine ray", "add --engine ray, or drop --address")
+    require(
+        address is None,
+        f"--address {address} with the local engine",
+        "--engine ray",
+        "add --engine ray, or drop --address",
+    )
     return LocalEngine(workers, pin)
 
 
 @contextlib.contextmanager
 def watcher() -> Iterator[Callable[[Progress], None]]:
-    """What shows progress on stderr: a bar on a terminal, else a line now and then; failures at once in both."""
+    """What shows progress on stderr: a bar on a terminal, else a line now and then; failures at
+    once in both.
+    """
     if not progress_console.is_terminal:
         yield _Lines()
         return
@@ -149,7 +224,12 @@ def watcher() -> Iterator[Callable[[Progress], None]]:
         def show(progress: Progress) -> None:
             for line in progress.news:
                 bar.console.print(escape(line))
-            bar.update(task, total=progress.total, completed=progress.done, description=progress.line().partition(", ")[2])
+            bar.update(
+                task,
+                total=progress.total,
+                completed=progress.done,
+                description=progress.line().partition(", ")[2],
+            )
 
         yield show
 
@@ -174,9 +254,18 @@ class _Lines:
 
 
 def _print_summary(done: "Summary") -> None:
-    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(done.outcomes.items())) or "none stored"
-    console.print(f"{escape(done.store)}: {done.runs} runs: {outcomes}" + (f", {done.missing} missing" if done.missing else ""))
-    parts = [f"{done.computed} computed now in {spoken(done.seconds)} ({spoken(done.cpu_seconds)} of CPU time)"]
+    outcomes = (
+        ", ".join(f"{count} {name}" for name, count in sorted(done.outcomes.items()))
+        or "none stored"
+    )
+    console.print(
+        f"{escape(done.store)}: {done.runs} runs: {outcomes}"
+        + (f", {done.missing} missing" if done.missing else "")
+    )
+    parts = [
+        f"{done.computed} computed now in {spoken(done.seconds)} ({spoken(done.cpu_seconds)} of CPU"
+        " time)"
+    ]
     parts += [f"{done.before} stored before"] if done.before else []
     parts += [f"{done.elsewhere} computed by another sweep meanwhile"] if done.elsewhere else []
     console.print(", ".join(parts))
@@ -193,7 +282,8 @@ def _conclude(done: "Summary", force: bool) -> None:
     if done.failed:
         ended = "; ended at the first failure" if done.stopped else ""
         raise CheckFailed(
-            f"{done.failed} of {done.runs} runs failed{ended}; see headcount status {done.store}; --retry-failed computes them again"
+            f"{done.failed} of {done.runs} runs failed{ended}; see headcount status {done.store};"
+            " --retry-failed computes them again"
         )
 
 
@@ -212,10 +302,14 @@ def _print_status(found: "Status") -> None:
     for failure in found.failures:
         console.print(f"failed: {failure.id} {escape(failure.label)}: {escape(failure.error)}")
     for id in found.damaged:
-        console.print(f"damaged: {escape(id)}: its checksum does not fit; headcount sweep computes it again")
+        console.print(
+            f"damaged: {escape(id)}: its checksum does not fit; headcount sweep computes it again"
+        )
 
 
-def _dry_run(jobs: "dict[str, Job]", path: Path, engine: "AbstractEngine", runner: Any, json: bool) -> None:
+def _dry_run(
+    jobs: "dict[str, Job]", path: Path, engine: "AbstractEngine", runner: Any, json: bool
+) -> None:
     from headcount.lab.estimate import estimate
     from headcount.lab.flat import labels
     from headcount.lab.store import Store
@@ -246,6 +340,6 @@ def _told(cost: "Estimate", runs: int) -> str:
     if not cost.ends:
         return f"{runs} runs, {cost.to_do} to do; no shape could be measured in the time"
     return (
-        f"{runs} runs, {cost.to_do} to do: about {cost.cpu_seconds / 60:.1f} CPU-minutes, {spoken(cost.seconds)} on {cost.workers} workers, "
-        f"until {cost.ends} ({measured})"
+        f"{runs} runs, {cost.to_do} to do: about {cost.cpu_seconds / 60:.1f} CPU-minutes,"
+        f" {spoken(cost.seconds)} on {cost.workers} workers, until {cost.ends} ({measured})"
     )

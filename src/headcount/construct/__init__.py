@@ -1,4 +1,6 @@
-"""Weights by formula: models that are written down, not trained. One theorem a file; importing this registers them."""
+"""Weights by formula: models that are written down, not trained. One theorem a file; importing this
+registers them.
+"""
 
 from headcount.construct import adaptive as adaptive
 from headcount.construct import chain as chain

@@ -1,7 +1,9 @@
-"""Sharing a given number of heads among memories (errata 13): whole numbers, each next head where it helps most.
+"""Sharing a given number of heads among memories (errata 13): whole numbers, each next head where
+it helps most.
 
-Below the threshold of Theorem A a lag gains nothing (T lin heads leave the error at 1), so greedy single steps would never
-start: memories get their threshold first, the cheapest first, and the rest goes one by one.
+Below the threshold of Theorem A a lag gains nothing (T lin heads leave the error at 1), so greedy
+single steps would never start: memories get their threshold first, the cheapest first, and the rest
+goes one by one.
 """
 
 from collections.abc import Sequence
@@ -12,10 +14,17 @@ from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel
 
 
-def split_heads(kernels: Sequence[AbstractKernel], request: Request, window: int | None = None) -> list[KernelHeads]:
+def split_heads(
+    kernels: Sequence[AbstractKernel], request: Request, window: int | None = None
+) -> list[KernelHeads]:
     """The kernels' heads, `request.heads` in all; with a `window`, later lags do not exist."""
     total = request.heads or 0
-    require(total >= len(kernels), f"{total} heads for {len(kernels)} memories", "at least one a memory", "pass more heads")
+    require(
+        total >= len(kernels),
+        f"{total} heads for {len(kernels)} memories",
+        "at least one a memory",
+        "pass more heads",
+    )
 
     def fit(k: int, heads: int) -> KernelHeads:
         seen = window if window is None else max(window, kernels[k].support or 1)
@@ -27,6 +36,9 @@ def split_heads(kernels: Sequence[AbstractKernel], request: Request, window: int
         if 0 < more <= total - sum(counts):
             counts[k] += more
     while sum(counts) < total:
-        gains = [fit(k, counts[k]).error ** 2 - fit(k, counts[k] + 1).error ** 2 for k in range(len(kernels))]
+        gains = [
+            fit(k, counts[k]).error ** 2 - fit(k, counts[k] + 1).error ** 2
+            for k in range(len(kernels))
+        ]
         counts[gains.index(max(gains))] += 1
     return [fit(k, count) for k, count in enumerate(counts)]

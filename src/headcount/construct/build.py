@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from headcount.construct.check import check
 from headcount.construct.construction import Construction, in_precision
-from headcount.construct.draft import LONGEST, MISMATCH, NORMALISERS, AbstractConstruction, Precision, Request, constructions
+from headcount.construct.draft import (
+    LONGEST,
+    MISMATCH,
+    NORMALISERS,
+    AbstractConstruction,
+    Precision,
+    Request,
+    constructions,
+)
 from headcount.core.errors import CheckFailed, InputError, unknown
 from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
@@ -24,11 +32,13 @@ def construct(
     length: int | None = None,
     theorem: str | None = None,
 ) -> Construction:
-    """A model by formula for a target, checked against the target's float64 reference; no training anywhere.
+    """A model by formula for a target, checked against the target's float64 reference; no training
+    anywhere.
 
-    Give `tol` (the largest error allowed) or `heads`. `width` limits the FFN neurons, `length` is the longest sequence to
-    serve, `theorem` names the construction (see `headcount list construction`), else the first that applies is used. Without a
-    `normaliser`, none is used where the construction works without one, else softmax.
+    Give `tol` (the largest error allowed) or `heads`. `width` limits the FFN neurons, `length` is
+    the longest sequence to serve, `theorem` names the construction (see `headcount list
+    construction`), else the first that applies is used. Without a `normaliser`, none is used where
+    the construction works without one, else softmax.
     """
     started = time.perf_counter()
     built = targets.build(target)
@@ -36,18 +46,38 @@ def construct(
         raise unknown("precision", precision, [str(p) for p in Precision])
     if heads is None and tol is None:
         tol = 0.01
-    wish = Request(bias, tol, heads, width, normaliser or NORMALISERS[0], Precision(precision), max(length or LONGEST, built.shortest))
-    construction, request = choose(built, wish, theorem, NORMALISERS if normaliser is None else (normaliser,))
+    wish = Request(
+        bias,
+        tol,
+        heads,
+        width,
+        normaliser or NORMALISERS[0],
+        Precision(precision),
+        max(length or LONGEST, built.shortest),
+    )
+    construction, request = choose(
+        built, wish, theorem, NORMALISERS if normaliser is None else (normaliser,)
+    )
     draft = construction.draft(built, request)
     measured, narrow, budget = check(built, request, draft)
     _require_tolerance(request, measured.sup, narrow.sup)
     model = in_precision(draft.model, request.precision)
-    return Construction(built, request, draft, model, measured, narrow, budget, time.perf_counter() - started)
+    return Construction(
+        built, request, draft, model, measured, narrow, budget, time.perf_counter() - started
+    )
 
 
-def choose(target: AbstractTarget, wish: Request, theorem: str | None, normalisers: Sequence[str]) -> tuple[AbstractConstruction, Request]:
-    """The construction asked for, or the cheapest that applies, under the first normaliser it takes; else all the reasons why none does."""
-    names = [theorem] if theorem else [e.name for e in sorted(constructions.entries(), key=lambda e: e.part.cost)]
+def choose(
+    target: AbstractTarget, wish: Request, theorem: str | None, normalisers: Sequence[str]
+) -> tuple[AbstractConstruction, Request]:
+    """The construction asked for, or the cheapest that applies, under the first normaliser it
+    takes; else all the reasons why none does.
+    """
+    names = (
+        [theorem]
+        if theorem
+        else [e.name for e in sorted(constructions.entries(), key=lambda e: e.part.cost)]
+    )
     reasons: dict[str, list[str]] = {}
     for name in names:
         candidate = constructions.build(name)
@@ -57,15 +87,26 @@ def choose(target: AbstractTarget, wish: Request, theorem: str | None, normalise
             if not why:
                 return candidate, request
             reasons.setdefault(name, why)
-    near = {name: why for name, why in reasons.items() if not any(MISMATCH in reason for reason in why)} or reasons
+    near = {
+        name: why for name, why in reasons.items() if not any(MISMATCH in reason for reason in why)
+    } or reasons
     told = "; ".join(f"{name}: {', '.join(why)}" for name, why in near.items())
     asked = f"with bias {wish.bias} and normaliser {' or '.join(normalisers)}"
-    raise InputError(f"no construction for {target.kind} {asked} ({told})", "one that applies", "change what the reasons name")
+    raise InputError(
+        f"no construction for {target.kind} {asked} ({told})",
+        "one that applies",
+        "change what the reasons name",
+    )
 
 
 def _require_tolerance(request: Request, wide: float, narrow: float) -> None:
     """The error in the precision asked for must be within the tolerance."""
     found = narrow if request.precision is Precision.FLOAT32 else wide
     if request.tol is not None and not found <= request.tol:
-        fault = f"error {found:.3g} in {request.precision} exceeds the tolerance {request.tol:g} (float64: {wide:.3g})"
-        raise CheckFailed(f"{fault}; nothing was written; raise the tolerance or pass --precision float64")
+        fault = (
+            f"error {found:.3g} in {request.precision} exceeds the tolerance {request.tol:g}"
+            f" (float64: {wide:.3g})"
+        )
+        raise CheckFailed(
+            f"{fault}; nothing was written; raise the tolerance or pass --precision float64"
+        )

@@ -1,7 +1,9 @@
-"""The plain chain: one jump a layer, k layers for k jumps; what doubling is to be compared with (`pointers.py` has the bound).
+"""The plain chain: one jump a layer, k layers for k jumps; what doubling is to be compared with
+(`pointers.py` has the bound).
 
-Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes place_l; layer k copies
-found_1 instead. It is the order of the paper's Theorem 4.4 (one nesting a layer), with tokens and positions instead of lags.
+Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes
+place_l; layer k copies found_1 instead. It is the order of the paper's Theorem 4.4 (one nesting a
+layer), with tokens and positions instead of lags.
 """
 
 import dataclasses
@@ -15,7 +17,11 @@ from headcount.memory.target import AbstractTarget
 REF = Ref("headcount", "one jump a layer, after Wang and E 2024, Theorem 4.4")
 
 
-@constructions.register("chain", formula="place_l(t) = place_1(place_{l-1}(t)), found_k(t) = found_1(place_{k-1}(t))", ref=REF)
+@constructions.register(
+    "chain",
+    formula="place_l(t) = place_1(place_{l-1}(t)), found_k(t) = found_1(place_{k-1}(t))",
+    ref=REF,
+)
 @dataclasses.dataclass(frozen=True)
 class Chain(AbstractConstruction):
     """k layers, one head each, no FFN; softmax or no normaliser."""
@@ -24,7 +30,11 @@ class Chain(AbstractConstruction):
     cost = 1  # doubling needs fewer layers
 
     def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        return pointer_refusals(request) if isinstance(target, PointerChain) else [f"{target.kind} is no pointer chain"]
+        return (
+            pointer_refusals(request)
+            if isinstance(target, PointerChain)
+            else [f"{target.kind} is no pointer chain"]
+        )
 
     def draft(self, target: AbstractTarget, request: Request) -> Draft:
         assert isinstance(target, PointerChain)
@@ -39,4 +49,8 @@ def chain_stages(hops: int) -> list[Stage]:
     """
     if hops == 1:
         return [Stage(0, None, 0)]
-    return [Stage(0, 0, 0), *(Stage(h, 1, None) for h in range(1, hops - 1)), Stage(hops - 1, None, 1)]
+    return [
+        Stage(0, 0, 0),
+        *(Stage(h, 1, None) for h in range(1, hops - 1)),
+        Stage(hops - 1, None, 1),
+    ]

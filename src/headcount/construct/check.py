@@ -1,9 +1,11 @@
-"""Every build is checked: claims layer by layer, answers against the target's own float64 reference.
+"""Every build is checked: claims layer by layer, answers against the target's own float64
+reference.
 
-Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant or alternating), the
-shortest and the longest, and adversarial ones: starting from random sequences, tokens are moved where the gradient of the
-error says, letter by letter. For a linear readout behind dot-product-free heads one such step is the worst sign pattern of
-the l1 error. What fails, fails loudly, and names the first layer whose claim broke.
+Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant
+or alternating), the shortest and the longest, and adversarial ones: starting from random sequences,
+tokens are moved where the gradient of the error says, letter by letter. For a linear readout behind
+dot-product-free heads one such step is the worst sign pattern of the l1 error. What fails, fails
+loudly, and names the first layer whose claim broke.
 """
 
 import dataclasses
@@ -34,8 +36,12 @@ SLACK = 1e-13  # of the promise's own evaluation in float64
 
 
 def once(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A call compiled for speed of compilation; arguments may be models. Equal structures and sizes share a program."""
-    arrays, rest = eqx.partition(arguments, lambda leaf: isinstance(leaf, jax.Array))  # rows stay NumPy: they are static
+    """A call compiled for speed of compilation; arguments may be models. Equal structures and sizes
+    share a program.
+    """
+    arrays, rest = eqx.partition(
+        arguments, lambda leaf: isinstance(leaf, jax.Array)
+    )  # rows stay NumPy: they are static
     leaves, tree = jax.tree.flatten(rest)
     fixed = tuple(_Same(leaf) for leaf in leaves)
     return _compiled()(arrays, function, fixed, tree)
@@ -46,7 +52,9 @@ def _compiled() -> Callable[..., Any]:
     return jax.jit(_called, static_argnums=(1, 2, 3), compiler_options=known(QUICK))
 
 
-def _called(arrays: Any, function: Callable[..., Any], fixed: tuple["_Same", ...], tree: Any) -> Any:
+def _called(
+    arrays: Any, function: Callable[..., Any], fixed: tuple["_Same", ...], tree: Any
+) -> Any:
     return function(*eqx.combine(arrays, jax.tree.unflatten(tree, [leaf.value for leaf in fixed])))
 
 
@@ -76,17 +84,29 @@ class Probe:
 def sampled(target: AbstractTarget, request: Request) -> Probe:
     """Random and extreme sequences of the longest length."""
     longest = max(request.length, target.shortest)
-    return Probe("random, extreme", np.concatenate([_sample(target, longest), _extremes(target, longest)]), target.read)
+    return Probe(
+        "random, extreme",
+        np.concatenate([_sample(target, longest), _extremes(target, longest)]),
+        target.read,
+    )
 
 
-def probes(target: AbstractTarget, request: Request, model: Transformer, only_longest: bool) -> list[Probe]:
-    """All inputs of a build, from a fixed seed. Shorter ones are beginnings of longer ones: they are samples as well."""
+def probes(
+    target: AbstractTarget, request: Request, model: Transformer, only_longest: bool
+) -> list[Probe]:
+    """All inputs of a build, from a fixed seed. Shorter ones are beginnings of longer ones: they
+    are samples as well.
+    """
     made = [sampled(target, request)]
     x = made[0].x
     if target.vocabulary is None:
-        made.append(Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read))
+        made.append(
+            Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read)
+        )
     if not only_longest:
-        least = max(target.shortest, target.read.position if isinstance(target.read, At) else 1)  # the row that is read must exist
+        least = max(
+            target.shortest, target.read.position if isinstance(target.read, At) else 1
+        )  # the row that is read must exist
         made.append(Probe("shortest", x[:, :least], target.read))
         every = max(min(EVERYWHERE_LENGTH, x.shape[1]), target.shortest)
         if every <= 4 * EVERYWHERE_LENGTH:
@@ -99,7 +119,10 @@ def _joined(made: list[Probe]) -> list[Probe]:
     groups: dict[tuple[int, AbstractRead], list[Probe]] = {}
     for probe in made:
         groups.setdefault((probe.x.shape[1], probe.read), []).append(probe)
-    return [Probe(", ".join(p.kind for p in g), np.concatenate([p.x for p in g]), read) for (_, read), g in groups.items()]
+    return [
+        Probe(", ".join(p.kind for p in g), np.concatenate([p.x for p in g]), read)
+        for (_, read), g in groups.items()
+    ]
 
 
 def _sample(target: AbstractTarget, length: int) -> np.ndarray:
@@ -107,7 +130,9 @@ def _sample(target: AbstractTarget, length: int) -> np.ndarray:
 
 
 def _letters(target: AbstractTarget) -> np.ndarray:
-    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the domain.  [V, d]"""
+    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the domain.
+    [V, d]
+    """
     inputs = unnamed(target).inputs  # type: ignore[attr-defined]
     if inputs.alphabet is not None:
         return np.array(inputs.alphabet)
@@ -116,15 +141,27 @@ def _letters(target: AbstractTarget) -> np.ndarray:
 
 
 def _extremes(target: AbstractTarget, length: int) -> np.ndarray:
-    """Each of the first letters held constant, and all of them in turn, forwards and backwards.  [B, N, d] or [B, N]"""
-    letters = np.arange(target.vocabulary, dtype=np.int32) if target.vocabulary is not None else _letters(target)
+    """Each of the first letters held constant, and all of them in turn, forwards and backwards.
+    [B, N, d] or [B, N]
+    """
+    letters = (
+        np.arange(target.vocabulary, dtype=np.int32)
+        if target.vocabulary is not None
+        else _letters(target)
+    )
     constant = np.repeat(letters[:8, None], length, axis=1)
-    turns = np.stack([letters[np.arange(length) % len(letters)], letters[-1 - np.arange(length) % len(letters)]])
+    turns = np.stack(
+        [letters[np.arange(length) % len(letters)], letters[-1 - np.arange(length) % len(letters)]]
+    )
     return np.concatenate([constant, turns])
 
 
-def _adversarial(target: AbstractTarget, model: Transformer, x: np.ndarray, read: AbstractRead) -> np.ndarray:
-    """Tokens chosen to raise the error at the last row read, its own token kept (it may decide the lags).  [B, N, d]"""
+def _adversarial(
+    target: AbstractTarget, model: Transformer, x: np.ndarray, read: AbstractRead
+) -> np.ndarray:
+    """Tokens chosen to raise the error at the last row read, its own token kept (it may decide the
+    lags).  [B, N, d]
+    """
     letters = _letters(target)
     row = int(read.rows(x.shape[1])[-1])
     with jax.enable_x64(True):
@@ -137,7 +174,9 @@ def _adversarial(target: AbstractTarget, model: Transformer, x: np.ndarray, read
 
         z = np.array(x, np.float64)
         for _ in range(ASCENTS):
-            gain = np.einsum("bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jnp.asarray(z)))), letters)
+            gain = np.einsum(
+                "bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jnp.asarray(z)))), letters
+            )
             chosen = letters[gain.argmax(-1)]
             moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
             moved[:, row] = z[:, row]
@@ -145,8 +184,12 @@ def _adversarial(target: AbstractTarget, model: Transformer, x: np.ndarray, read
     return z
 
 
-def check(target: AbstractTarget, request: Request, draft: Draft) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
-    """Errors in float64 and in float32 and the budget; `CheckFailed` where a promise is not kept."""
+def check(
+    target: AbstractTarget, request: Request, draft: Draft
+) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
+    """Errors in float64 and in float32 and the budget; `CheckFailed` where a promise is not
+    kept.
+    """
     inputs = probes(target, request, draft.model, draft.only_longest)
     with jax.enable_x64(True):
         wide = in_precision(draft.model, Precision.FLOAT64)
@@ -156,7 +199,10 @@ def check(target: AbstractTarget, request: Request, draft: Draft) -> tuple[Measu
     promised = draft.output.at(Precision.FLOAT64) * (1 + SLACK) + SLACK
     if not measured.sup <= promised:
         fault = "the readout (all layers before it kept their claims)"
-        told = f"measured error {measured.sup:.3g} exceeds the promised {promised:.3g}; at fault: {fault}"
+        told = (
+            f"measured error {measured.sup:.3g} exceeds the promised {promised:.3g}; at fault:"
+            f" {fault}"
+        )
         raise CheckFailed(f"{draft.theorem}: {told}; nothing was written")
     return measured, narrow, budget
 
@@ -173,11 +219,15 @@ def _budget(draft: Draft, model: Transformer, inputs: list[Probe]) -> tuple[Laye
             off = np.linalg.norm(found - wanted, axis=-1)[:, counted]
             worst[i] = max(worst[i], float(np.max(off, initial=0.0, where=~np.isnan(off))))
     lines = tuple(
-        LayerError(c.layer, c.part, c.space, c.bound.at(Precision.FLOAT64), w, c.why) for c, w in zip(draft.claims, worst, strict=True)
+        LayerError(c.layer, c.part, c.space, c.bound.at(Precision.FLOAT64), w, c.why)
+        for c, w in zip(draft.claims, worst, strict=True)
     )
     for line in lines:
         if not line.measured <= line.promised * (1 + SLACK) + SLACK:
-            fault = f"layer {line.layer} ({line.part}) writes {line.space} with error {line.measured:.3g}, promised {line.promised:.3g}"
+            fault = (
+                f"layer {line.layer} ({line.part}) writes {line.space} with error"
+                f" {line.measured:.3g}, promised {line.promised:.3g}"
+            )
             raise CheckFailed(f"{draft.theorem}: {fault} ({line.why}); nothing was written")
     return lines
 
@@ -205,17 +255,23 @@ def measure(target: AbstractTarget, model: Transformer, inputs: list[Probe]) -> 
     sup, square, answers, sequences = 0.0, 0.0, 0, 0
     for probe in inputs:
         x = probe.x.astype(dtype) if target.vocabulary is None else probe.x
-        found = np.asarray(once(lambda m, x, read=probe.read: m(x, read), model, jnp.asarray(x)), np.float64)  # [B, R, o]
+        found = np.asarray(
+            once(lambda m, x, read=probe.read: m(x, read), model, jnp.asarray(x)), np.float64
+        )  # [B, R, o]
         wanted, counted = reference(target, probe.x, probe.read)
         off = np.abs(found - wanted)[counted]
         off = np.where(np.isfinite(off), off, np.inf)
         sup, square = max(sup, float(off.max(initial=0.0))), square + float((off**2).sum())
         answers, sequences = answers + off.size, sequences + len(x)
-    return Measured(sup, square / max(answers, 1), sequences, answers, tuple(p.kind for p in inputs))
+    return Measured(
+        sup, square / max(answers, 1), sequences, answers, tuple(p.kind for p in inputs)
+    )
 
 
 def layerwise(target: AbstractTarget, model: Transformer, probe: Probe) -> float:
-    """The largest error of the answers, the model run layer by layer: equal layers of a deep one are compiled once."""
+    """The largest error of the answers, the model run layer by layer: equal layers of a deep one
+    are compiled once.
+    """
     stream, rows = model.embedding.stream(jnp.asarray(probe.x)), probe.read.rows(probe.x.shape[1])
     every = np.arange(probe.x.shape[1])
     for layer in model.layers[:-1]:
@@ -228,7 +284,9 @@ def layerwise(target: AbstractTarget, model: Transformer, probe: Probe) -> float
     return float(np.where(np.isfinite(off), off, np.inf).max(initial=0.0))
 
 
-def reference(target: AbstractTarget, x: np.ndarray, read: AbstractRead) -> tuple[np.ndarray, np.ndarray]:
+def reference(
+    target: AbstractTarget, x: np.ndarray, read: AbstractRead
+) -> tuple[np.ndarray, np.ndarray]:
     """The right answers (labels as one-hot vectors) and which of them count.  [B, R, o], [B, R]"""
     y = target.reference(x, read)
     if not target.labels:

@@ -1,16 +1,20 @@
 """Long lags by depth: a chain of short lags, one a layer, in place of weights that no format holds.
 
-One layer needs sum|a| of about 5.8^T for lag T (Theorem B). A lag of 1 costs almost nothing, and lags add up over layers: layer l moves a
-carrier by d_l <= `step` lags, so that after it the carrier holds x_{t-(d_1+…+d_l)}. A memory is copied where the chain passes its
-lag; M memories share one chain, whose length is the sum of ceil((T_k - T_{k-1})/step).
+One layer needs sum|a| of about 5.8^T for lag T (Theorem B). A lag of 1 costs almost nothing, and
+lags add up over layers: layer l moves a carrier by d_l <= `step` lags, so that after it the carrier
+holds x_{t-(d_1+…+d_l)}. A memory is copied where the chain passes its lag; M memories share one
+chain, whose length is the sum of ceil((T_k - T_{k-1})/step).
 
-Stream: `token` (x_t), `carrier` (starts as x_t), `arrived` (0), `memory_1` … `memory_{M-1}`. A layer's heads read `carrier` and write `arrived`;
-its FFN then moves  carrier += arrived - carrier,  memory_k += arrived  where lag T_k is reached, and  arrived -= arrived,  each by pairs
-relu(v) - relu(-v) = v, exact up to one rounding. The last layer's FFN reads out (token, memories, arrived).
+Stream: `token` (x_t), `carrier` (starts as x_t), `arrived` (0), `memory_1` … `memory_{M-1}`. A
+layer's heads read `carrier` and write `arrived`; its FFN then moves  carrier += arrived - carrier,
+memory_k += arrived  where lag T_k is reached, and  arrived -= arrived,  each by pairs relu(v) -
+relu(-v) = v, exact up to one rounding. The last layer's FFN reads out (token, memories, arrived).
 
-Error. The carrier after l layers is K_l * … * K_1 * x with kernels K_j = 1{s=d_j} + E_j, ||E_j||_1 <= e. Convolution multiplies l1 norms at most,
-and the product of (delta + E_j) minus the product of deltas is at most (1 + e)^l - 1. Rounding enters in the same way: a layer in a type
-of unit u computes K_j up to u A more, so (1 + e + u A)^l - (1 + e)^l, convex in u, is at most linear in u up to the unit asked for.
+Error. The carrier after l layers is K_l * … * K_1 * x with kernels K_j = 1{s=d_j} + E_j, ||E_j||_1
+<= e. Convolution multiplies l1 norms at most, and the product of (delta + E_j) minus the product of
+deltas is at most (1 + e)^l - 1. Rounding enters in the same way: a layer in a type of unit u
+computes K_j up to u A more, so (1 + e + u A)^l - (1 + e)^l, convex in u, is at most linear in u up
+to the unit asked for.
 """
 
 import dataclasses
@@ -20,7 +24,14 @@ import math
 
 import numpy as np
 
-from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request, constructions
+from headcount.construct.draft import (
+    AbstractConstruction,
+    Bound,
+    Claim,
+    Draft,
+    Request,
+    constructions,
+)
 from headcount.construct.kernel_heads import DECAYING, KernelHeads, heads_for_count, heads_for_tol
 from headcount.construct.normalised import Gathering, gather, normaliser_refusals
 from headcount.construct.parts import Neurons, layer, relu_ffn
@@ -44,7 +55,11 @@ MOST_LAYERS = 128
 MOVING = 8  # roundings of the FFN that moves the carrier, in units of its size
 
 
-@constructions.register("composed", formula="carrier_l = 1{s=d_l} * carrier_{l-1}, sum of d_l = T: ceil(T/step) layers", ref=REF)
+@constructions.register(
+    "composed",
+    formula="carrier_l = 1{s=d_l} * carrier_{l-1}, sum of d_l = T: ceil(T/step) layers",
+    ref=REF,
+)
 @dataclasses.dataclass(frozen=True)
 class Composed(AbstractConstruction):
     """Many layers, dot-product-free; lin, log or log1p bias, lags of at most `step` a layer."""
@@ -63,16 +78,29 @@ class Composed(AbstractConstruction):
         reasons = (
             []
             if request.bias in DECAYING
-            else [f"bias {request.bias} is not one of {', '.join(DECAYING)} (others reach any lag in one layer)"]
+            else [
+                f"bias {request.bias} is not one of {', '.join(DECAYING)} (others reach any lag in"
+                " one layer)"
+            ]
         )
         if request.normaliser == "softmax":
-            reasons.append("plain softmax is exact at one position alone, and a chain passes through many; use softmax-bos or softmax-tail")
+            reasons.append(
+                "plain softmax is exact at one position alone, and a chain passes through many; use"
+                " softmax-bos or softmax-tail"
+            )
         count = len(moves_of(found.lags, self.step))
         if count > MOST_LAYERS:
             reasons.append(f"it would take {count} layers, more than {MOST_LAYERS}")
         if not math.isfinite(found.inputs.bound):
-            reasons.append(f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the answer's")
-        return reasons + normaliser_refusals(target, request) + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)
+            reasons.append(
+                f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the"
+                " answer's"
+            )
+        return (
+            reasons
+            + normaliser_refusals(target, request)
+            + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)
+        )
 
     def draft(self, target: AbstractTarget, request: Request) -> Draft:
         found = unnamed(target)
@@ -82,11 +110,20 @@ class Composed(AbstractConstruction):
         return assemble(found, request, self._heads(found, request, readout, moves), readout)
 
     @staticmethod
-    def _heads(found: FixedMemory, request: Request, readout: NetworkFit, moves: list[int]) -> list[KernelHeads]:
+    def _heads(
+        found: FixedMemory, request: Request, readout: NetworkFit, moves: list[int]
+    ) -> list[KernelHeads]:
         if request.heads is not None:
-            return [heads_for_count(Lag(d), request.bias, request.heads, request.precision) for d in moves]
+            return [
+                heads_for_count(Lag(d), request.bias, request.heads, request.precision)
+                for d in moves
+            ]
         assert request.tol is not None
-        whole = 0.95 * (request.tol - readout.error) / (max(readout.lipschitz, 1e-300) * found.inputs.bound * math.sqrt(len(found.lags)))
+        whole = (
+            0.95
+            * (request.tol - readout.error)
+            / (max(readout.lipschitz, 1e-300) * found.inputs.bound * math.sqrt(len(found.lags)))
+        )
         each = math.expm1(math.log1p(max(whole, 0.0)) / len(moves))  # (1 + e)^L - 1 = whole
         return [heads_for_tol(Lag(d), request.bias, each, request.precision) for d in moves]
 
@@ -101,17 +138,24 @@ def moves_of(lags: tuple[int, ...], step: int) -> list[int]:
 
 
 def chain_bounds(heads: list[KernelHeads], request: Request, size: float) -> list[Bound]:
-    """After each layer's attention: (1+e)^l - 1 in exact arithmetic, and the rounding that adds (module docstring)."""
+    """After each layer's attention: (1+e)^l - 1 in exact arithmetic, and the rounding that adds
+    (module docstring).
+    """
     unit = request.precision.unit
     exact, rounded, bounds = 1.0, 1.0, []
     for own in heads:
         one = own.bound(request.length, 1.0)
-        exact, rounded = exact * (1 + one.error), rounded * (1 + one.error + unit * (one.amplification + MOVING))
+        exact, rounded = (
+            exact * (1 + one.error),
+            rounded * (1 + one.error + unit * (one.amplification + MOVING)),
+        )
         bounds.append(Bound((exact - 1) * size, (rounded - exact) / unit * size))
     return bounds
 
 
-def assemble(found: FixedMemory, request: Request, heads: list[KernelHeads], readout: NetworkFit) -> Draft:
+def assemble(
+    found: FixedMemory, request: Request, heads: list[KernelHeads], readout: NetworkFit
+) -> Draft:
     """The chain with its claims, layer by layer."""
     d, size = found.inputs.dim, found.inputs.bound
     taps = slot_names(len(found.lags))[:-1]
@@ -126,11 +170,35 @@ def assemble(found: FixedMemory, request: Request, heads: list[KernelHeads], rea
         ffn = readout.ffn(space, ("token", *taps, "arrived")) if last else moving(space, reached)
         layers.append(layer(attend, ffn, reads_out=last))
         why = f"l1 error {own.error:.3g} of lag {own.kernel.T}, (1+e)^{number} - 1 so far"  # type: ignore[attr-defined]
-        claims.append(Claim(number, "attention", "arrived", space.where("arrived"), functools.partial(shifted, lag=place), bound, why))
+        claims.append(
+            Claim(
+                number,
+                "attention",
+                "arrived",
+                space.where("arrived"),
+                functools.partial(shifted, lag=place),
+                bound,
+                why,
+            )
+        )
         moved = Bound(bound.error, bound.amplification + MOVING * size)
         for name in [] if last else ["carrier", *reached]:
-            claims.append(Claim(number, "ffn", name, space.where(name), functools.partial(shifted, lag=place), moved, why))
-    embedding = LinearEmbedding(weight=space.write("token") + space.write("carrier"), offset=np.zeros(space.width), position=NoPosition())  # type: ignore[arg-type]
+            claims.append(
+                Claim(
+                    number,
+                    "ffn",
+                    name,
+                    space.where(name),
+                    functools.partial(shifted, lag=place),
+                    moved,
+                    why,
+                )
+            )
+    embedding = LinearEmbedding(
+        weight=space.write("token") + space.write("carrier"),
+        offset=np.zeros(space.width),
+        position=NoPosition(),
+    )  # type: ignore[arg-type]
     off = together([bounds[places.index(T)] for T in found.lags]) + Bound(0.0, MOVING * size)
     output = readout.answer(off, size * math.sqrt(len(found.lags) + 1) + off.error)
     facts = {
@@ -140,8 +208,19 @@ def assemble(found: FixedMemory, request: Request, heads: list[KernelHeads], rea
         "composed_errors": [bounds[places.index(T)].error for T in found.lags],
         "readout": readout.method,
     }
-    told = (f"holds for sequences up to {request.length} tokens",) if request.normaliser == "softmax-tail" else ()
-    return Draft(Transformer(embedding, tuple(layers), None, None), tuple(claims), output, REF, told + readout.notes, facts)
+    told = (
+        (f"holds for sequences up to {request.length} tokens",)
+        if request.normaliser == "softmax-tail"
+        else ()
+    )
+    return Draft(
+        Transformer(embedding, tuple(layers), None, None),
+        tuple(claims),
+        output,
+        REF,
+        told + readout.notes,
+        facts,
+    )
 
 
 def moving(space: Space, reached: list[str]) -> ReLU:
@@ -149,7 +228,9 @@ def moving(space: Space, reached: list[str]) -> ReLU:
     pieces = []
     for i in range(space.sizes["token"]):
         pick = np.eye(space.sizes["token"])[i]
-        pieces.append(Neurons(pair(np.concatenate([pick, -pick])), ("arrived", "carrier"), "carrier", i))
+        pieces.append(
+            Neurons(pair(np.concatenate([pick, -pick])), ("arrived", "carrier"), "carrier", i)
+        )
         pieces.append(Neurons(pair(-pick), ("arrived",), "arrived", i))
         pieces += [Neurons(pair(pick), ("arrived",), name, i) for name in reached]
     return relu_ffn(space, pieces)

@@ -35,11 +35,20 @@ class Architecture:
     @classmethod
     def of(cls, model: Transformer) -> "Architecture":
         layers = model.layers
-        heads = tuple(layer.attention.heads if np.any(np.asarray(layer.attention.w_out)) else 0 for layer in layers)
+        heads = tuple(
+            layer.attention.heads if np.any(np.asarray(layer.attention.w_out)) else 0
+            for layer in layers
+        )
         neurons = tuple(_neurons(layer.ffn) for layer in layers)
-        busy = [layer.attention for layer, h in zip(layers, heads, strict=True) if h] or [layers[-1].attention]
-        kinds = [_joined(getattr(a, part).kind for a in busy) for part in ("bias", "score", "normaliser")]
-        return cls(len(layers), max(heads), max(neurons), busy[0].w_value.shape[2], heads, neurons, *kinds)
+        busy = [layer.attention for layer, h in zip(layers, heads, strict=True) if h] or [
+            layers[-1].attention
+        ]
+        kinds = [
+            _joined(getattr(a, part).kind for a in busy) for part in ("bias", "score", "normaliser")
+        ]
+        return cls(
+            len(layers), max(heads), max(neurons), busy[0].w_value.shape[2], heads, neurons, *kinds
+        )
 
 
 def _joined(kinds: Any) -> str:
@@ -53,7 +62,9 @@ def _neurons(ffn: Any) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class LayerError:
-    """One line of the error budget: what a subspace was allowed to be off, and what it was at most on the checked inputs."""
+    """One line of the error budget: what a subspace was allowed to be off, and what it was at most
+    on the checked inputs.
+    """
 
     layer: int
     part: str
@@ -76,7 +87,9 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True)
 class Construction:
-    """Weights with their proof. `model` is in the precision asked for; float64 ones run inside `jax.enable_x64(True)`."""
+    """Weights with their proof. `model` is in the precision asked for; float64 ones run inside
+    `jax.enable_x64(True)`.
+    """
 
     target: AbstractTarget
     request: Request
@@ -114,7 +127,11 @@ class Construction:
             "architecture": dataclasses.asdict(self.architecture),
             "parameters": self.parameters,
             "parameters_nonzero": int(
-                sum(np.count_nonzero(np.asarray(a)) for a in jax.tree.leaves(self.draft.model) if eqx.is_array_like(a))
+                sum(
+                    np.count_nonzero(np.asarray(a))
+                    for a in jax.tree.leaves(self.draft.model)
+                    if eqx.is_array_like(a)
+                )
             ),
             "precision": str(self.request.precision),
             "length": self.request.length,
@@ -136,7 +153,10 @@ class Construction:
 
     def save(self, folder: str | Path, target: str) -> Path:
         """The model folder, with the numbers of this construction in its README."""
-        told = json.dumps({k: v for k, v in self.to_json(target).items() if k not in ("budget", "facts")}, indent=2)
+        told = json.dumps(
+            {k: v for k, v in self.to_json(target).items() if k not in ("budget", "facts")},
+            indent=2,
+        )
         lines = [
             f"Built by formula for `{target}`: {self.theorem}. Nothing was trained.",
             "",
@@ -152,4 +172,6 @@ def in_precision(model: Transformer, precision: Precision) -> Transformer:
     wide = precision is Precision.FLOAT64
     with jax.enable_x64(wide):
         dtype = jnp.float64 if wide else jnp.float32
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model)
+        return jax.tree.map(
+            lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model
+        )

@@ -1,14 +1,18 @@
-"""Pointer doubling: k jumps in ceil(log2 k) + 1 layers of one head (`pointers.py` has the layers and the bound).
+"""Pointer doubling: k jumps in ceil(log2 k) + 1 layers of one head (`pointers.py` has the layers
+and the bound).
 
-Write k - 1 = sum_j b_j 2^j. Layer 1 holds place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps back, where it copies
+Write k - 1 = sum_j b_j 2^j. Layer 1 holds place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps
+back, where it copies
     place_h  (so that it holds place_{2h}), unless it is the last, and
     found_m  (so that it holds found_{m+h}), if b_{l-2} = 1, with m = 1 + sum of the digits done.
-It is one head, because both copies go to the same place. After the last digit m = k. With L - 1 = ceil(log2 k) digits the
-largest k is 2^{L-1}, and the top digit of k - 1 is 1, so the last layer always has something to copy.
+It is one head, because both copies go to the same place. After the last digit m = k. With L - 1 =
+ceil(log2 k) digits the largest k is 2^{L-1}, and the top digit of k - 1 is 1, so the last layer
+always has something to copy.
 
-No schedule of such heads does it in fewer: a layer composes two things known before it, so the number of jumps at most doubles,
-and layer 1 knows one. Theorem 4.4 would take k + 1 layers. For k-hop induction, the like task, O(log k) layers suffice and,
-under a conjecture on parallel computation, are needed by any Transformer of moderate size (Sanford, Hsu and Telgarsky).
+No schedule of such heads does it in fewer: a layer composes two things known before it, so the
+number of jumps at most doubles, and layer 1 knows one. Theorem 4.4 would take k + 1 layers. For
+k-hop induction, the like task, O(log k) layers suffice and, under a conjecture on parallel
+computation, are needed by any Transformer of moderate size (Sanford, Hsu and Telgarsky).
 """
 
 import dataclasses
@@ -22,7 +26,11 @@ from headcount.memory.target import AbstractTarget
 REF = Ref("sanford-2024", "pointer doubling; weights and bound by headcount")
 
 
-@constructions.register("doubling", formula="place_{2h}(t) = place_h(place_h(t)), found_{m+h}(t) = found_m(place_h(t))", ref=REF)
+@constructions.register(
+    "doubling",
+    formula="place_{2h}(t) = place_h(place_h(t)), found_{m+h}(t) = found_m(place_h(t))",
+    ref=REF,
+)
 @dataclasses.dataclass(frozen=True)
 class Doubling(AbstractConstruction):
     """ceil(log2 k) + 1 layers, one head each, no FFN; softmax or no normaliser."""
@@ -30,7 +38,11 @@ class Doubling(AbstractConstruction):
     ref = REF
 
     def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        return pointer_refusals(request) if isinstance(target, PointerChain) else [f"{target.kind} is no pointer chain"]
+        return (
+            pointer_refusals(request)
+            if isinstance(target, PointerChain)
+            else [f"{target.kind} is no pointer chain"]
+        )
 
     def draft(self, target: AbstractTarget, request: Request) -> Draft:
         assert isinstance(target, PointerChain)

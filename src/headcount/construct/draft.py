@@ -1,9 +1,11 @@
-"""The interface of this folder: what a construction is asked for, what it hands over, and what is promised of it.
+"""The interface of this folder: what a construction is asked for, what it hands over, and what is
+promised of it.
 
-A construction is a registered part (one theorem a file). It says why it cannot serve a target (`refusals`, all reasons
-at once) or drafts a model: weights by formula, and one `Claim` a subspace written, which names what the subspace must
-hold and how far off it may be. The claims are the proof's lemmas with numbers: `check` measures each of them on every
-build, so that a construction that misses its promise is caught at the layer that breaks it.
+A construction is a registered part (one theorem a file). It says why it cannot serve a target
+(`refusals`, all reasons at once) or drafts a model: weights by formula, and one `Claim` a subspace
+written, which names what the subspace must hold and how far off it may be. The claims are the
+proof's lemmas with numbers: `check` measures each of them on every build, so that a construction
+that misses its promise is caught at the layer that breaks it.
 
 Worked example — lag 1 with log heads (`construct/fixed.py`):
 
@@ -28,7 +30,8 @@ from headcount.memory.target import AbstractTarget
 from headcount.model.transformer import Transformer
 
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
-MISMATCH = "is no "  # marks the refusal "… is no fixed memory": another construction is meant for this target
+# marks the refusal "… is no fixed memory": another construction is meant for this target
+MISMATCH = "is no "
 LONGEST = 1024  # sequence length assumed where none is given
 
 
@@ -46,7 +49,9 @@ class Precision(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the user wants: a bias, and either a tolerance or sizes. `length` is the longest sequence to serve."""
+    """What the user wants: a bias, and either a tolerance or sizes. `length` is the longest
+    sequence to serve.
+    """
 
     bias: str = "lin"
     tol: float | None = None
@@ -58,17 +63,42 @@ class Request:
 
     def __post_init__(self):
         require(
-            (self.tol is None) != (self.heads is None), "both or neither of tol and heads", "one of the two", "pass --tol 0.01 or heads=8"
+            (self.tol is None) != (self.heads is None),
+            "both or neither of tol and heads",
+            "one of the two",
+            "pass --tol 0.01 or heads=8",
         )
-        require(self.tol is None or 0 < self.tol, f"tol {self.tol}", "a positive error", "pass for example --tol 0.01")
-        require(self.heads is None or self.heads >= 1, f"{self.heads} heads", "at least 1", "pass for example heads=8")
-        require(self.width is None or self.width >= 1, f"{self.width} neurons", "at least 1", "pass for example width=64")
-        require(self.length >= 1, f"length {self.length}", "at least 1", "pass the longest sequence to serve")
+        require(
+            self.tol is None or 0 < self.tol,
+            f"tol {self.tol}",
+            "a positive error",
+            "pass for example --tol 0.01",
+        )
+        require(
+            self.heads is None or self.heads >= 1,
+            f"{self.heads} heads",
+            "at least 1",
+            "pass for example heads=8",
+        )
+        require(
+            self.width is None or self.width >= 1,
+            f"{self.width} neurons",
+            "at least 1",
+            "pass for example width=64",
+        )
+        require(
+            self.length >= 1,
+            f"length {self.length}",
+            "at least 1",
+            "pass the longest sequence to serve",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """An error in exact arithmetic, and what rounding may add: at most `amplification` units in the last place."""
+    """An error in exact arithmetic, and what rounding may add: at most `amplification` units in the
+    last place.
+    """
 
     error: float
     amplification: float = 0.0
@@ -81,19 +111,25 @@ class Bound:
         return Bound(self.error + other.error, self.amplification + other.amplification)
 
     def through(self, lipschitz: float, size: float = 0.0) -> "Bound":
-        """After a map with this Lipschitz constant, itself computed with `size` units of rounding."""
+        """After a map with this Lipschitz constant, itself computed with `size` units of
+        rounding.
+        """
         return Bound(lipschitz * self.error, lipschitz * self.amplification + size)
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """After `part` of layer `layer` (from 1) the subspace holds `exact(x)`, up to `bound` in Euclidean norm, at every row that counts."""
+    """After `part` of layer `layer` (from 1) the subspace holds `exact(x)`, up to `bound` in
+    Euclidean norm, at every row that counts.
+    """
 
     layer: int
     part: str  # "attention" or "ffn"
     space: str
     coordinates: slice
-    exact: Callable[[np.ndarray], np.ndarray]  # one sequence [N, d] or [N] → [N, size]; NaN rows are not claimed
+    exact: Callable[
+        [np.ndarray], np.ndarray
+    ]  # one sequence [N, d] or [N] → [N, size]; NaN rows are not claimed
     bound: Bound
     why: str
 
@@ -107,8 +143,12 @@ class Draft:
     output: Bound
     theorem: Ref
     notes: tuple[str, ...] = ()
-    facts: dict[str, Any] = dataclasses.field(default_factory=dict)  # numbers worth showing: sum|a|, digits lost, …
-    only_longest: bool = False  # True: exact only for sequences of the requested length (plain softmax)
+    facts: dict[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # numbers worth showing: sum|a|, digits lost, …
+    only_longest: bool = (
+        False  # True: exact only for sequences of the requested length (plain softmax)
+    )
 
 
 class AbstractConstruction(abc.ABC):
@@ -132,7 +172,9 @@ constructions: Registry[AbstractConstruction] = Registry("construction", Abstrac
 
 
 class Unreachable(InputError):
-    """No weights of the kind asked for can do it; `certificate` is checkable data (theory.bounds.check), or None where it is a plain reason."""
+    """No weights of the kind asked for can do it; `certificate` is checkable data
+    (theory.bounds.check), or None where it is a plain reason.
+    """
 
     def __init__(self, got: str, expected: str, fix: str, certificate: Any = None):
         super().__init__(got, expected, fix)

@@ -1,6 +1,8 @@
-"""Induction by two layers of one head: the previous token, then the latest match (`lookup.py` has the proof).
+"""Induction by two layers of one head: the previous token, then the latest match (`lookup.py` has
+the proof).
 
-The classical induction head as exact weights. One layer would need exponential size (arXiv:2408.14332).
+The classical induction head as exact weights. One layer would need exponential size
+(arXiv:2408.14332).
 """
 
 import dataclasses
@@ -16,7 +18,9 @@ from headcount.memory.target import AbstractTarget
 REF = Ref("olsson-2022", "induction heads; weights and bound by headcount")
 
 
-@constructions.register("induction", formula="answer = sum_i softmax_i(B 1{x_{i-1} = x_t} - rate (t-i)) x_i", ref=REF)
+@constructions.register(
+    "induction", formula="answer = sum_i softmax_i(B 1{x_{i-1} = x_t} - rate (t-i)) x_i", ref=REF
+)
 @dataclasses.dataclass(frozen=True)
 class InductionCircuit(AbstractConstruction):
     """Two layers, one head each, no FFN; lin, peak or table bias under softmax."""

@@ -1,16 +1,21 @@
-"""The fewest lin heads for a lag (Theorem A made sharp): exactly T + 1 of them, and what that costs in digits.
+"""The fewest lin heads for a lag (Theorem A made sharp): exactly T + 1 of them, and what that costs
+in digits.
 
-Take x_0, …, x_T, the extrema of the Chebyshev polynomial on [0, eta], x_j = eta (1 + cos(pi j/T))/2, and a_h = 1/prod_{j != h}(x_h - x_j).
-Then  sum_h a_h x_h^s  is the divided difference of x^s at the nodes: 0 for s < T, 1 at s = T, and beyond it the complete symmetric
-polynomial h_{s-T}(x) >= 0. So lags 0..T are exact and all the error is the tail, in closed form
+Take x_0, …, x_T, the extrema of the Chebyshev polynomial on [0, eta], x_j = eta (1 + cos(pi
+j/T))/2, and a_h = 1/prod_{j != h}(x_h - x_j). Then  sum_h a_h x_h^s  is the divided difference of
+x^s at the nodes: 0 for s < T, 1 at s = T, and beyond it the complete symmetric polynomial
+h_{s-T}(x) >= 0. So lags 0..T are exact and all the error is the tail, in closed form
 
     ||1{s=T} - sum||_1 = sum_{m>=1} h_m(x) = prod_j 1/(1 - x_j) - 1   ~ (T+1) eta/2,
-    sum_h |a_h| = 2^{2T-1} / eta^T                                    (the extrema make the leading coefficient largest).
+    sum_h |a_h| = 2^{2T-1} / eta^T                                    (the extrema make the leading
+      coefficient largest).
 
-By Theorem A one head fewer leaves the error at 1 or more, whatever its weights. The price is the weight: rounding adds about unit sum|a|, so
-that the best eta balances the two, and a lag is out of reach where even that exceeds the tolerance. `best_error` computes it: float32
-carries T + 1 heads to lag 2, float64 to lag 6, within 0.1 (tests). More heads than T + 1 bear longer lags with the same digits, and
-no number of them bears what Theorem B excludes; then the refusal carries its certificate.
+By Theorem A one head fewer leaves the error at 1 or more, whatever its weights. The price is the
+weight: rounding adds about unit sum|a|, so that the best eta balances the two, and a lag is out of
+reach where even that exceeds the tolerance. `best_error` computes it: float32 carries T + 1 heads
+to lag 2, float64 to lag 6, within 0.1 (tests). More heads than T + 1 bear longer lags with the same
+digits, and no number of them bears what Theorem B excludes; then the refusal carries its
+certificate.
 """
 
 import dataclasses
@@ -21,9 +26,22 @@ import numpy as np
 import scipy.optimize
 from flint import arb
 
-from headcount.construct.draft import AbstractConstruction, Draft, Precision, Request, Unreachable, constructions
+from headcount.construct.draft import (
+    AbstractConstruction,
+    Draft,
+    Precision,
+    Request,
+    Unreachable,
+    constructions,
+)
 from headcount.construct.fixed import assemble
-from headcount.construct.kernel_heads import STEEPEST, KernelHeads, affordable, as_doubles, refuse_weight
+from headcount.construct.kernel_heads import (
+    STEEPEST,
+    KernelHeads,
+    affordable,
+    as_doubles,
+    refuse_weight,
+)
 from headcount.construct.normalised import normaliser_refusals
 from headcount.construct.readouts import readout_for, readout_refusals
 from headcount.core.refs import Ref
@@ -48,7 +66,9 @@ def nodes(T: int, eta: float) -> np.ndarray:
 
 
 def tail_error(T: int, eta: float) -> float:
-    """prod 1/(1 - x_j) - 1: the whole l1 error in exact arithmetic; beyond e^700 that number stands for it."""
+    """prod 1/(1 - x_j) - 1: the whole l1 error in exact arithmetic; beyond e^700 that number stands
+    for it.
+    """
     return math.expm1(min(-float(np.log1p(-nodes(T, eta)).sum()), 700.0))
 
 
@@ -65,13 +85,20 @@ def eta_for(T: int, tol: float) -> float:
     """The largest eta (so the lightest weights) whose tail stays within `tol`."""
     if tail_error(T, LARGEST_ETA) <= tol:
         return LARGEST_ETA
-    return float(scipy.optimize.brentq(lambda eta: tail_error(T, eta) - tol, SMALLEST_ETA, LARGEST_ETA, xtol=1e-15))
+    return float(
+        scipy.optimize.brentq(
+            lambda eta: tail_error(T, eta) - tol, SMALLEST_ETA, LARGEST_ETA, xtol=1e-15
+        )
+    )
 
 
 def best_eta(T: int, precision: Precision) -> float:
     """Tail and rounding together least."""
     found = scipy.optimize.minimize_scalar(
-        lambda log: np.logaddexp(math.log(tail_error(T, math.exp(log))), math.log(precision.unit) + log_weight(T, math.exp(log))),
+        lambda log: np.logaddexp(
+            math.log(tail_error(T, math.exp(log))),
+            math.log(precision.unit) + log_weight(T, math.exp(log)),
+        ),
         bounds=(math.log(SMALLEST_ETA), math.log(LARGEST_ETA)),
         method="bounded",
     )
@@ -87,12 +114,16 @@ def best_error(T: int, precision: Precision) -> float:
 
 def reach(precision: Precision, tol: float) -> int:
     """The longest lag that T + 1 heads bear within `tol` in this type; 0 where none."""
-    return max((T for T in range(1, LONGEST_SEARCHED) if best_error(T, precision) <= tol), default=0)
+    return max(
+        (T for T in range(1, LONGEST_SEARCHED) if best_error(T, precision) <= tol), default=0
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def minimal_heads(T: int, eta: float) -> KernelHeads:
-    """The T + 1 heads as doubles, measured. Rates are rounded first, coefficients belong to the rounded rates."""
+    """The T + 1 heads as doubles, measured. Rates are rounded first, coefficients belong to the
+    rounded rates.
+    """
     x = nodes(T, eta)
     rates = [min(-math.log(v), STEEPEST) if v > 0 else STEEPEST for v in x]
     with bits(256 + 16 * T):
@@ -104,7 +135,12 @@ def minimal_heads(T: int, eta: float) -> KernelHeads:
                 product = product * (own - other) if j != h else product
             coefficients.append(exact_coefficient(1 / product))
     problem = Problem(Lag(T), Lin(), Norm.L1)
-    return as_doubles(Lag(T), problem, HeadSum(Lin(), tuple(rates), tuple(coefficients)), f"T + 1 Chebyshev nodes on [0, {eta:.3g}]")
+    return as_doubles(
+        Lag(T),
+        problem,
+        HeadSum(Lin(), tuple(rates), tuple(coefficients)),
+        f"T + 1 Chebyshev nodes on [0, {eta:.3g}]",
+    )
 
 
 def heads_within(T: int, tol: float, precision: Precision) -> KernelHeads:
@@ -116,13 +152,22 @@ def heads_within(T: int, tol: float, precision: Precision) -> KernelHeads:
         return made
     refuse_weight(Lag(T), "lin", tol, budget, precision)
     got = f"lag {T} within {tol:.3g} by {T + 1} lin heads takes sum|a| = {weight(T, eta):.3g}"
-    far = f"{precision} reaches lag {reach(precision, tol)} by T + 1 heads; lag {T} within {best_error(T, precision):.3g}"
+    far = (
+        f"{precision} reaches lag {reach(precision, tol)} by T + 1 heads; lag {T} within"
+        f" {best_error(T, precision):.3g}"
+    )
     raise Unreachable(
-        got, f"at most {budget:.3g} ({far})", "allow more heads (theorem fixed), more digits (--precision float64), or use --bias peak"
+        got,
+        f"at most {budget:.3g} ({far})",
+        "allow more heads (theorem fixed), more digits (--precision float64), or use --bias peak",
     )
 
 
-@constructions.register("minimal", formula="a_h = 1/prod_{j != h}(x_h - x_j), x Chebyshev extrema on [0, eta]: T + 1 heads", ref=REF)
+@constructions.register(
+    "minimal",
+    formula="a_h = 1/prod_{j != h}(x_h - x_j), x Chebyshev extrema on [0, eta]: T + 1 heads",
+    ref=REF,
+)
 @dataclasses.dataclass(frozen=True)
 class Minimal(AbstractConstruction):
     """One layer, dot-product-free, lin bias, exactly T + 1 heads a lag."""
@@ -137,10 +182,20 @@ class Minimal(AbstractConstruction):
         reasons = [] if request.bias == "lin" else [f"bias {request.bias} is not lin"]
         needed = sum(T + 1 for T in found.lags)
         if request.heads not in (None, needed):
-            reasons.append(f"{request.heads} heads, where T + 1 a lag are {needed} (Theorem A: fewer leave the error at 1)")
+            reasons.append(
+                f"{request.heads} heads, where T + 1 a lag are {needed} (Theorem A: fewer leave the"
+                " error at 1)"
+            )
         if not math.isfinite(found.inputs.bound):
-            reasons.append(f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the answer's")
-        return reasons + normaliser_refusals(target, request) + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)
+            reasons.append(
+                f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the"
+                " answer's"
+            )
+        return (
+            reasons
+            + normaliser_refusals(target, request)
+            + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)
+        )
 
     def draft(self, target: AbstractTarget, request: Request) -> Draft:
         found = unnamed(target)
@@ -149,10 +204,19 @@ class Minimal(AbstractConstruction):
         if request.tol is None:
             memories = [minimal_heads(T, best_eta(T, request.precision)) for T in found.lags]
         else:
-            each = 0.95 * (request.tol - readout.error) / (max(readout.lipschitz, 1e-300) * found.inputs.bound * math.sqrt(len(found.lags)))
+            each = (
+                0.95
+                * (request.tol - readout.error)
+                / (max(readout.lipschitz, 1e-300) * found.inputs.bound * math.sqrt(len(found.lags)))
+            )
             memories = [heads_within(T, each, request.precision) for T in found.lags]
         made = assemble(found, request, memories, readout)
         tol = request.tol or 0.1
         told = [f"T + 1 heads bear lag {reach(p, tol)} in {p} within {tol:g}" for p in Precision]
-        facts = {**made.facts, "best_errors": {str(p): [best_error(T, p) for T in found.lags] for p in Precision}}
-        return dataclasses.replace(made, theorem=REF, notes=(*made.notes, *readout.notes, *told), facts=facts)
+        facts = {
+            **made.facts,
+            "best_errors": {str(p): [best_error(T, p) for T in found.lags] for p in Precision},
+        }
+        return dataclasses.replace(
+            made, theorem=REF, notes=(*made.notes, *readout.notes, *told), facts=facts
+        )

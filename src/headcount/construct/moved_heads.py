@@ -1,6 +1,8 @@
-"""Sums of lin or log heads that a token's lag moves: by dot product (Theorem 4.1) or by TMX (Proposition 4.3).
+"""Sums of lin or log heads that a token's lag moves: by dot product (Theorem 4.1) or by TMX
+(Proposition 4.3).
 
-Head h of memory i has rate b and coefficient a (of the fixed problem at lag T), and writes  a w(s) x_{t-s}  to `memory_i`:
+Head h of memory i has rate b and coefficient a (of the fixed problem at lag T), and writes  a w(s)
+x_{t-s}  to `memory_i`:
 
 |     | `lag_i`, `one`        | query, key (dot) or direction (TMX)                     | logit                   | gain         |
 |-----|-----------------------|---------------------------------------------------------|-------------------------|--------------|
@@ -8,16 +10,20 @@ Head h of memory i has rate b and coefficient a (of the fixed problem at lag T),
 | dot | log g, log 2 (log)    | sqrt(b) (lag - log T/log 2 one), sqrt(b)/log 2 one      | -b (log s - log g/T)    | a            |
 | tmx | g (lin and log)       | w = lag                                                 | b (phi(s) - phi(g))     | a phi(T; b)  |
 
-phi(s) = -s or -log s. The dot product's query takes T off at once: the paper's own form (without it, gain a e^{-bT}) is the same function, but
-e^{bT} overflows. TMX has no such term; its rates are kept below 60/T (60/log T) in float32. For TMX with log heads the
-stream holds g itself, rounded to whole numbers: holding log g would give -log log g, and no value at g = 1 (errata 6).
+phi(s) = -s or -log s. The dot product's query takes T off at once: the paper's own form (without
+it, gain a e^{-bT}) is the same function, but e^{bT} overflows. TMX has no such term; its rates are
+kept below 60/T (60/log T) in float32. For TMX with log heads the stream holds g itself, rounded to
+whole numbers: holding log g would give -log log g, and no value at g = 1 (errata 6).
 
-softmax-sink (theory 2.5): with a sink of logit c and value 0, and gains times e^c, head h returns its normalisation-free output divided by
-1 + rho, rho = e^{-c} sum_s e^{z_s}. Since sum_s e^{z_s} <= Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h. Here
-rho is chosen so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number, so that z - c stays exact in float32: the sink then costs
-no digits at all (1 + rho is 1 in float32), only c of the 87 nats that float32's range has.
+softmax-sink (theory 2.5): with a sink of logit c and value 0, and gains times e^c, head h returns
+its normalisation-free output divided by 1 + rho, rho = e^{-c} sum_s e^{z_s}. Since sum_s e^{z_s} <=
+Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h. Here rho is chosen
+so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number, so that z - c stays
+exact in float32: the sink then costs no digits at all (1 + rho is 1 in float32), only c of the 87
+nats that float32's range has.
 
-Plain softmax cannot serve: the moved part of the logit is the same for every key, e^{b g - b s}/sum_j e^{b g - b j} has no g in it (errata 17).
+Plain softmax cannot serve: the moved part of the logit is the same for every key, e^{b g - b
+s}/sum_j e^{b g - b j} has no g in it (errata 17).
 """
 
 import abc
@@ -40,8 +46,9 @@ from headcount.model.scores import TMX, AbstractScore, DotProduct
 
 NORMALISERS = ("none", "softmax-sink")
 CANCELLED = (
-    "under plain softmax the lag cancels: what the token adds to the logits is the same for every key, and softmax divides it out (errata 17);"
-    " use normaliser none or softmax-sink, or bias peak"
+    "under plain softmax the lag cancels: what the token adds to the logits is the same for every"
+    " key, and softmax divides it out (errata 17); use normaliser none or softmax-sink, or bias"
+    " peak"
 )
 BIASES: dict[str, type[AbstractBias]] = {"lin": Lin, "log": Log}
 ROOM = {
@@ -54,7 +61,9 @@ LOG_SHARE = 1 / 16  # an exponent of 16 nats is off by 16 units
 
 def moved_refusals(request: Request) -> list[str]:
     """Why this bias or normaliser cannot carry moved heads."""
-    reasons = [] if request.bias in BIASES else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
+    reasons = (
+        [] if request.bias in BIASES else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
+    )
     if request.normaliser == "softmax":
         return [*reasons, CANCELLED]
     return (
@@ -65,7 +74,9 @@ def moved_refusals(request: Request) -> list[str]:
 
 
 def tmx_limits(T: int, request: Request) -> Limits:
-    """TMX weighs the lag u = 0 by e^{bT} (T^b): it must not overflow, and log's exponents, which are not exact, cost digits."""
+    """TMX weighs the lag u = 0 by e^{bT} (T^b): it must not overflow, and log's exponents, which
+    are not exact, cost digits.
+    """
     if request.bias == "lin":
         return Limits(ROOM[request.precision] / T)
     return Limits(ROOM[request.precision] / math.log(T), LOG_SHARE) if T > 1 else Limits()
@@ -83,9 +94,13 @@ class AbstractMoved(AbstractRetrieval):
         chosen = [self.heads[i - 1] for i in memories]
         gains = np.concatenate([self._gains(h) for h in chosen])
         names = [i for i, h in zip(memories, chosen, strict=True) for _ in range(h.heads)]
-        written = [Head("token", f"memory_{i}", float(gain)) for i, gain in zip(names, gains, strict=True)]
+        written = [
+            Head("token", f"memory_{i}", float(gain)) for i, gain in zip(names, gains, strict=True)
+        ]
         bias = BIASES[self.request.bias](np.concatenate([h.rates for h in chosen]))  # type: ignore[call-arg]
-        return attention(space, written, self._score(space, memories), bias, self._normaliser(chosen))
+        return attention(
+            space, written, self._score(space, memories), bias, self._normaliser(chosen)
+        )
 
     @abc.abstractmethod
     def _score(self, space: Space, memories: tuple[int, ...]) -> AbstractScore:
@@ -119,11 +134,16 @@ class AbstractMoved(AbstractRetrieval):
         if self.request.normaliser == "none":
             return bound
         terms = np.abs(heads.coefficients) * heads.masses(self.request.length) * self.size
-        return bound + Bound(self._rho(heads) * float(terms.sum()), 8 * float(terms @ self._sink(heads)))  # exponents are c larger
+        return bound + Bound(
+            self._rho(heads) * float(terms.sum()), 8 * float(terms @ self._sink(heads))
+        )  # exponents are c larger
 
     def why(self, memory: int) -> str:
         heads = self.heads[memory - 1]
-        return f"l1 error {heads.error:.3g} for every lag up to {heads.T}, {heads.heads} {heads.bias} heads with sum|a| {heads.weight:.3g}"
+        return (
+            f"l1 error {heads.error:.3g} for every lag up to {heads.T}, {heads.heads} {heads.bias}"
+            f" heads with sum|a| {heads.weight:.3g}"
+        )
 
     @property
     def facts(self) -> dict[str, object]:
@@ -148,7 +168,9 @@ class DotRetrieval(AbstractMoved):
 
     @functools.cached_property
     def one(self) -> float:  # type: ignore[override]
-        return math.log(2) if self.log else 1.0  # log 2 survives rounding on the log scale, 1 would become log 3
+        return (
+            math.log(2) if self.log else 1.0
+        )  # log 2 survives rounding on the log scale, 1 would become log 3
 
     def _score(self, space: Space, memories: tuple[int, ...]) -> AbstractScore:
         queries, keys = [], []
@@ -170,7 +192,11 @@ class TmxRetrieval(AbstractMoved):
     one = None
 
     def _score(self, space: Space, memories: tuple[int, ...]) -> AbstractScore:
-        rows = [space.vector(**{f"lag_{i}": 1.0}) for i in memories for _ in range(self.heads[i - 1].heads)]
+        rows = [
+            space.vector(**{f"lag_{i}": 1.0})
+            for i in memories
+            for _ in range(self.heads[i - 1].heads)
+        ]
         return TMX(np.stack(rows))  # type: ignore[arg-type]
 
     def _top(self, heads: AdaptiveHeads) -> np.ndarray:

@@ -1,13 +1,17 @@
 """N-grams: one head a lag and one neuron a context, one layer.
 
-Stream: `token` (one-hot x_t), `lag_1` … `lag_{n-1}`. Head k stands on lag k (a peak -RATE (s-k)^2, or a table that sees nothing
-else) and copies the one-hot token; without a dot product. The neuron of a context (v_{n-1}, …, v_0) is
-    relu(2 sum_k <lag_k, e_{v_k}> - (2n - 1)):  1 where all n agree, relu(-1 - …) = 0 where one or more differ,
-and adds the context's label: V^n neurons look a table of V^n entries up. The dead zone keeps errors of other contexts out.
+Stream: `token` (one-hot x_t), `lag_1` … `lag_{n-1}`. Head k stands on lag k (a peak -RATE (s-k)^2,
+or a table that sees nothing else) and copies the one-hot token; without a dot product. The neuron
+of a context (v_{n-1}, …, v_0) is
+    relu(2 sum_k <lag_k, e_{v_k}> - (2n - 1)):  1 where all n agree, relu(-1 - …) = 0 where one or
+      more differ,
+and adds the context's label: V^n neurons look a table of V^n entries up. The dead zone keeps errors
+of other contexts out.
 
-The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) an entry, the right neuron by 2 (n-1) mu, all others stay 0 as long
-as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast Fourier
-transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens, or a peak under softmax) copies are exact.
+The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) an entry, the right neuron by 2 (n-1) mu,
+all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast Fourier
+transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens, or a
+peak under softmax) copies are exact.
 """
 
 import dataclasses
@@ -17,8 +21,23 @@ import math
 
 import numpy as np
 
-from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request, constructions
-from headcount.construct.parts import Head, Neurons, attention, idle, layer, relu_ffn, token_embedding
+from headcount.construct.draft import (
+    AbstractConstruction,
+    Bound,
+    Claim,
+    Draft,
+    Request,
+    constructions,
+)
+from headcount.construct.parts import (
+    Head,
+    Neurons,
+    attention,
+    idle,
+    layer,
+    relu_ffn,
+    token_embedding,
+)
 from headcount.construct.space import Space
 from headcount.core.refs import Ref
 from headcount.memory.named.n_gram import NGram, ngram_table
@@ -38,7 +57,9 @@ NORMALISERS = ("softmax", "none")
 MOST_NEURONS = 2**14  # beyond, weights take more than seconds
 
 
-@constructions.register("n-gram", formula="y = sum_v table[v] relu(2 sum_k <x_{t-k}, e_{v_k}> - 2n + 1)", ref=REF)
+@constructions.register(
+    "n-gram", formula="y = sum_v table[v] relu(2 sum_k <x_{t-k}, e_{v_k}> - 2n + 1)", ref=REF
+)
 @dataclasses.dataclass(frozen=True)
 class NGramTable(AbstractConstruction):
     """One layer, n-1 heads, V^n neurons; peak or table bias, softmax or no normaliser."""
@@ -48,14 +69,25 @@ class NGramTable(AbstractConstruction):
     def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
         if not isinstance(target, NGram):
             return [f"{target.kind} is no n-gram"]
-        reasons = [] if request.bias in BIASES else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
+        reasons = (
+            []
+            if request.bias in BIASES
+            else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
+        )
         if request.normaliser not in NORMALISERS:
-            reasons.append(f"normaliser {request.normaliser} is not one of {', '.join(NORMALISERS)}")
+            reasons.append(
+                f"normaliser {request.normaliser} is not one of {', '.join(NORMALISERS)}"
+            )
         neurons, most = target.symbols**target.n, min(request.width or MOST_NEURONS, MOST_NEURONS)
         if neurons > most:
-            reasons.append(f"{target.symbols}^{target.n} = {neurons} contexts need as many neurons, more than {most}")
+            reasons.append(
+                f"{target.symbols}^{target.n} = {neurons} contexts need as many neurons, more than"
+                f" {most}"
+            )
         if request.heads is not None and request.heads < target.n - 1:
-            reasons.append(f"{request.heads} heads for {target.n - 1} lags; pass heads={target.n - 1}")
+            reasons.append(
+                f"{request.heads} heads for {target.n - 1} lags; pass heads={target.n - 1}"
+            )
         return reasons
 
     def draft(self, target: AbstractTarget, request: Request) -> Draft:
@@ -96,19 +128,32 @@ def lag_heads(space: Space, slots: list[str], request: Request) -> Attention:
 def table_ffn(space: Space, target: NGram) -> ReLU:
     """One neuron a context, grouped by the label that it adds to."""
     V, n = target.symbols, target.n
-    contexts = np.array(list(itertools.product(range(V), repeat=n)))  # [V^n, n], the oldest token first, as in the table
-    agree = np.concatenate([np.eye(V)[contexts[:, n - 1 - k]] for k in range(n)], axis=1)  # [V^n, n V], lag k at block k
+    contexts = np.array(
+        list(itertools.product(range(V), repeat=n))
+    )  # [V^n, n], the oldest token first, as in the table
+    agree = np.concatenate(
+        [np.eye(V)[contexts[:, n - 1 - k]] for k in range(n)], axis=1
+    )  # [V^n, n V], lag k at block k
     labels = ngram_table(n, V, target.seed)
     reads = ("token", *(f"lag_{k}" for k in range(1, n)))
     pieces = []
     for label in np.unique(labels):
         rows = agree[labels == label]
-        pieces.append(Neurons(ReluNetwork(np.ones(len(rows)), 2 * rows, np.full(len(rows), 1.0 - 2 * n)), reads, "answer", int(label)))
+        pieces.append(
+            Neurons(
+                ReluNetwork(np.ones(len(rows)), 2 * rows, np.full(len(rows), 1.0 - 2 * n)),
+                reads,
+                "answer",
+                int(label),
+            )
+        )
     return relu_ffn(space, pieces, Space(answer=V))
 
 
 def lagged_rows(x: np.ndarray, lag: int, vocabulary: int, stands: bool) -> np.ndarray:
-    """One-hot x_{t-lag}; before the first token zero, or that token where a softmax peak `stands` on the nearest row.  [N, V]"""
+    """One-hot x_{t-lag}; before the first token zero, or that token where a softmax peak `stands`
+    on the nearest row.  [N, V]
+    """
     rows = np.zeros((len(x), vocabulary))
     for t in range(len(x)):
         if (t >= lag or stands) and x[max(t - lag, 0)] >= 0:

@@ -1,4 +1,5 @@
-"""Dot-product-free heads under each normaliser: the same kernel, whether attention divides or not (theory 2.4, 2.5).
+"""Dot-product-free heads under each normaliser: the same kernel, whether attention divides or not
+(theory 2.4, 2.5).
 
 | normaliser     | gain of head h         | exact at                                         |
 |----------------|------------------------|--------------------------------------------------|
@@ -21,7 +22,13 @@ from headcount.memory.read import Last
 from headcount.memory.target import AbstractTarget
 from headcount.model.attention import Attention
 from headcount.model.biases import Lin, Log, Log1p
-from headcount.model.normalisers import AbstractNormaliser, NoNormaliser, Softmax, SoftmaxBos, SoftmaxTail
+from headcount.model.normalisers import (
+    AbstractNormaliser,
+    NoNormaliser,
+    Softmax,
+    SoftmaxBos,
+    SoftmaxTail,
+)
 from headcount.model.scores import DotFree
 
 BIASES: dict[str, Any] = {"lin": Lin, "log": Log, "log1p": Log1p}
@@ -44,10 +51,14 @@ def normaliser_refusals(target: AbstractTarget, request: Request) -> list[str]:
         return [f"normaliser {name} is not one of {', '.join(NORMALISERS)}"]
     reasons = []
     if name == "softmax-bos" and request.bias != "lin":
-        reasons.append("softmax-bos repairs lin heads alone (a geometric sum goes on before the first token); use softmax-tail")
+        reasons.append(
+            "softmax-bos repairs lin heads alone (a geometric sum goes on before the first token);"
+            " use softmax-tail"
+        )
     if name == "softmax" and not isinstance(target.read, Last):
         reasons.append(
-            "plain softmax divides by a sum that grows with the position: one position alone can be exact; read the last, or use softmax-tail"
+            "plain softmax divides by a sum that grows with the position: one position alone can be"
+            " exact; read the last, or use softmax-tail"
         )
     return reasons
 
@@ -60,11 +71,15 @@ def gather(space: Space, memories: list[Gathering], request: Request) -> Attenti
         rates = np.maximum(rates, 1e-12)  # a head that never decays has no finite sum
     gains, normaliser = _divided(request, rates, coefficients)
     named = [(m.reads, m.writes) for m in memories for _ in range(m.heads.heads.heads)]
-    heads = [Head(reads, writes, float(gain)) for (reads, writes), gain in zip(named, gains, strict=True)]
+    heads = [
+        Head(reads, writes, float(gain)) for (reads, writes), gain in zip(named, gains, strict=True)
+    ]
     return attention(space, heads, DotFree(), BIASES[request.bias](rates), normaliser)
 
 
-def _divided(request: Request, rates: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, AbstractNormaliser]:
+def _divided(
+    request: Request, rates: np.ndarray, coefficients: np.ndarray
+) -> tuple[np.ndarray, AbstractNormaliser]:
     """Gains that undo the denominator, and the normaliser."""
     if request.normaliser == "none":
         return coefficients, NoNormaliser()

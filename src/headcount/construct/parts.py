@@ -1,7 +1,9 @@
-"""From named pieces to a layer: heads and networks that say what they read and write, joined into the model's own parts.
+"""From named pieces to a layer: heads and networks that say what they read and write, joined into
+the model's own parts.
 
-Weights are NumPy float64 and stay so: a model made of them computes in whatever type is active (float64 inside
-`jax.enable_x64(True)`, else float32), so that one set of weights gives the possible and the representable number.
+Weights are NumPy float64 and stay so: a model made of them computes in whatever type is active
+(float64 inside `jax.enable_x64(True)`, else float32), so that one set of weights gives the possible
+and the representable number.
 """
 
 import dataclasses
@@ -26,17 +28,29 @@ from headcount.model.transformer import Layer
 
 @dataclasses.dataclass(frozen=True)
 class Head:
-    """What a head does with the tokens it weighs: reads a subspace, multiplies, writes (adds to) another."""
+    """What a head does with the tokens it weighs: reads a subspace, multiplies, writes (adds to)
+    another.
+    """
 
     reads: str
     writes: str
     gain: float | np.ndarray = 1.0  # a number, or a matrix [size written, size read]
 
 
-def attention(space: Space, heads: Sequence[Head], score: AbstractScore, bias: AbstractBias, normaliser: AbstractNormaliser) -> Attention:
-    """The heads as one sublayer; `score`, `bias` and `normaliser` hold their numbers head by head, in the same order."""
+def attention(
+    space: Space,
+    heads: Sequence[Head],
+    score: AbstractScore,
+    bias: AbstractBias,
+    normaliser: AbstractNormaliser,
+) -> Attention:
+    """The heads as one sublayer; `score`, `bias` and `normaliser` hold their numbers head by head,
+    in the same order.
+    """
     require(len(heads) >= 1, "a layer without heads", "at least one", "use idle()")
-    size = max(space.sizes[head.writes] for head in heads)  # v: the heads of a layer share one value size
+    size = max(
+        space.sizes[head.writes] for head in heads
+    )  # v: the heads of a layer share one value size
     w_value = np.zeros((len(heads), size, space.width))
     w_out = np.zeros((len(heads), space.width, size))
     for h, head in enumerate(heads):
@@ -49,12 +63,20 @@ def attention(space: Space, heads: Sequence[Head], score: AbstractScore, bias: A
 
 def idle(space: Space) -> Attention:
     """An attention sublayer that adds nothing: W_O = 0, as in layer 1 of Theorem 4.1 (errata 3)."""
-    return Attention(DotFree(), NoBias(1), NoNormaliser(), np.zeros((1, 1, space.width)), np.zeros((1, space.width, 1)))  # type: ignore[arg-type]
+    return Attention(
+        DotFree(),
+        NoBias(1),
+        NoNormaliser(),
+        np.zeros((1, 1, space.width)),
+        np.zeros((1, space.width, 1)),
+    )  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass(frozen=True)
 class Neurons:
-    """A network that reads subspaces (one after the other) and adds its value to one coordinate of another."""
+    """A network that reads subspaces (one after the other) and adds its value to one coordinate of
+    another.
+    """
 
     network: ReluNetwork
     reads: tuple[str, ...]
@@ -68,11 +90,17 @@ def constant(value: float, writes: str, reads: str) -> Neurons:
 
 
 def relu_ffn(space: Space, pieces: Sequence[Neurons], into: Space | None = None) -> ReLU:
-    """Networks side by side as one feed-forward sublayer; `into` is where they write, the stream itself unless said."""
+    """Networks side by side as one feed-forward sublayer; `into` is where they write, the stream
+    itself unless said.
+    """
     into = into or space
-    w_in = np.concatenate([piece.network.b @ space.read(*piece.reads) for piece in pieces])  # [m, D]
+    w_in = np.concatenate(
+        [piece.network.b @ space.read(*piece.reads) for piece in pieces]
+    )  # [m, D]
     offset = np.concatenate([piece.network.c for piece in pieces])
-    columns = [np.outer(into.write(piece.writes)[:, piece.coordinate], piece.network.a) for piece in pieces]
+    columns = [
+        np.outer(into.write(piece.writes)[:, piece.coordinate], piece.network.a) for piece in pieces
+    ]
     return ReLU(w_in, offset, np.concatenate(columns, axis=1))  # type: ignore[arg-type]
 
 
@@ -92,12 +120,20 @@ def no_ffn(space: Space) -> NoFFN:
 
 
 def real_embedding(space: Space, token: str = "token", **constants: float) -> LinearEmbedding:
-    """x_t into the subspace `token`; named coordinates may hold constants (b_E of Proposition 4.2)."""
-    return LinearEmbedding(weight=space.write(token), offset=space.vector(**constants), position=NoPosition())  # type: ignore[arg-type]
+    """x_t into the subspace `token`; named coordinates may hold constants (b_E of Proposition
+    4.2).
+    """
+    return LinearEmbedding(
+        weight=space.write(token), offset=space.vector(**constants), position=NoPosition()
+    )  # type: ignore[arg-type]
 
 
-def token_embedding(space: Space, token: str = "token", positions: np.ndarray | None = None) -> TokenEmbedding:
-    """Token v as the v-th unit vector of the subspace `token` (padding is 0); `positions` [longest, D] is added, row by row."""
+def token_embedding(
+    space: Space, token: str = "token", positions: np.ndarray | None = None
+) -> TokenEmbedding:
+    """Token v as the v-th unit vector of the subspace `token` (padding is 0); `positions` [longest,
+    D] is added, row by row.
+    """
     position = NoPosition() if positions is None else Learned(positions)  # type: ignore[arg-type]
     return TokenEmbedding(weight=space.read(token), position=position)  # type: ignore[arg-type]
 

@@ -1,9 +1,11 @@
-"""`plan`: for a target and a tolerance, the smallest architecture of every bias and attention kind, side by side.
+"""`plan`: for a target and a tolerance, the smallest architecture of every bias and attention kind,
+side by side.
 
-Each row is drafted by a construction (so that the sizes are backed by weights and a proved bound) and run once in both
-precisions. A row is reachable where the proved error and the error in the wanted precision are within the tolerance;
-unreachable only where a certificate says so and the checker accepts it; else undecided, with the reason. The
-recommended row has passed the whole check of a build.
+Each row is drafted by a construction (so that the sizes are backed by weights and a proved bound)
+and run once in both precisions. A row is reachable where the proved error and the error in the
+wanted precision are within the tolerance; unreachable only where a certificate says so and the
+checker accepts it; else undecided, with the reason. The recommended row has passed the whole check
+of a build.
 """
 
 import dataclasses
@@ -13,7 +15,15 @@ from typing import Any
 
 from headcount.construct.check import Probe, check, layerwise, sampled
 from headcount.construct.construction import Architecture, in_precision
-from headcount.construct.draft import LONGEST, NORMALISERS, AbstractConstruction, Precision, Request, Unreachable, constructions
+from headcount.construct.draft import (
+    LONGEST,
+    NORMALISERS,
+    AbstractConstruction,
+    Precision,
+    Request,
+    Unreachable,
+    constructions,
+)
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.named import targets
@@ -47,7 +57,9 @@ class Row:
     @property
     def cost(self) -> tuple[int, float]:
         """Reachable rows first, by parameters."""
-        return {True: 0, None: 1, False: 2}[self.reachable], self.parameters if self.parameters is not None else math.inf
+        return {True: 0, None: 1, False: 2}[self.reachable], (
+            self.parameters if self.parameters is not None else math.inf
+        )
 
     def to_json(self) -> dict[str, Any]:
         a = self.architecture
@@ -89,7 +101,9 @@ class Plan:
             "dtype": str(self.precision),
             "length": self.length,
             "rows": [row.to_json() for row in self.rows],
-            "recommended": None if best is None else {**best.to_json(), "command": self.command(target)},
+            "recommended": (
+                None if best is None else {**best.to_json(), "command": self.command(target)}
+            ),
         }
 
     def command(self, target: str) -> str:
@@ -97,7 +111,10 @@ class Plan:
         best = self.recommended
         assert best is not None
         parts = f"--bias {best.bias} --normaliser {best.normaliser} --theorem {best.construction}"
-        return f"headcount build '{target}' --tol {self.tol:g} {parts} --precision {self.precision} --length {self.length} -o model"
+        return (
+            f"headcount build '{target}' --tol {self.tol:g} {parts} --precision {self.precision}"
+            f" --length {self.length} -o model"
+        )
 
 
 def plan(
@@ -109,7 +126,9 @@ def plan(
     length: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """The smallest (layers, heads, width) of each bias and attention kind that reaches `tol` (sup error) in this precision."""
+    """The smallest (layers, heads, width) of each bias and attention kind that reaches `tol` (sup
+    error) in this precision.
+    """
     built = targets.build(target)
     require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")
     if dtype not in list(Precision):
@@ -119,12 +138,20 @@ def plan(
     probe: list[Probe] = []
     rows: list[Row] = []
     for construction, request in _attempts(built, tol, Precision(dtype), normaliser, longest):
-        if any(row.reachable and (row.bias, row.attention) == (request.bias, construction.attention) for row in rows):
+        if any(
+            row.reachable and (row.bias, row.attention) == (request.bias, construction.attention)
+            for row in rows
+        ):
             continue  # a cheaper construction of the kind serves already
         say(f"{construction.kind}, bias {request.bias}")
         probe = probe or [sampled(built, request)]
         rows.append(_row(built, construction, request, probe))
-    require(rows, f"no construction serves {built.kind}", "a target of a known family", "see headcount list construction")
+    require(
+        rows,
+        f"no construction serves {built.kind}",
+        "a target of a known family",
+        "see headcount list construction",
+    )
     ordered = sorted(_best_of_each(rows), key=lambda row: row.cost)
     ordered, recommended = _recommended(built, tol, Precision(dtype), longest, ordered, say)
     return Plan(built, tol, Precision(dtype), longest, tuple(ordered), recommended)
@@ -133,7 +160,9 @@ def plan(
 def _attempts(
     target: AbstractTarget, tol: float, precision: Precision, normaliser: str | None, length: int
 ) -> Iterator[tuple[AbstractConstruction, Request]]:
-    """Every construction of the target's family with every bias it takes, under the first normaliser it takes; cheap ones first."""
+    """Every construction of the target's family with every bias it takes, under the first
+    normaliser it takes; cheap ones first.
+    """
     for entry in sorted(constructions.entries(), key=lambda entry: entry.part.cost):
         construction = constructions.build(entry.name)
         for bias in BIASES:
@@ -144,14 +173,26 @@ def _attempts(
                     break
 
 
-def _row(target: AbstractTarget, construction: AbstractConstruction, request: Request, probe: list[Probe]) -> Row:
-    base = Row(request.bias, construction.attention, request.normaliser, construction.ref, construction.kind, None)
+def _row(
+    target: AbstractTarget, construction: AbstractConstruction, request: Request, probe: list[Probe]
+) -> Row:
+    base = Row(
+        request.bias,
+        construction.attention,
+        request.normaliser,
+        construction.ref,
+        construction.kind,
+        None,
+    )
     try:
         draft = construction.draft(target, request)
     except Unreachable as refusal:
         proved = accepted(refusal.certificate)
         return dataclasses.replace(
-            base, reachable=False if proved else None, reason=str(refusal), certificate=refusal.certificate if proved else None
+            base,
+            reachable=False if proved else None,
+            reason=str(refusal),
+            certificate=refusal.certificate if proved else None,
         )
     except (InputError, CheckFailed) as refusal:
         return dataclasses.replace(base, reason=str(refusal))
@@ -178,7 +219,11 @@ def accepted(certificate: Any) -> bool:
     """Does an independent checker accept it?"""
     if isinstance(certificate, WeightBound):
         return check_weight(certificate)
-    if isinstance(certificate, tuple) and len(certificate) == 2 and isinstance(certificate[1], LowerBound):
+    if (
+        isinstance(certificate, tuple)
+        and len(certificate) == 2
+        and isinstance(certificate[1], LowerBound)
+    ):
         return check_bound(*certificate)
     return False
 
@@ -187,19 +232,25 @@ def describe(certificate: Any) -> dict[str, Any] | None:
     """A certificate as plain data: what it proves, by which method."""
     if isinstance(certificate, WeightBound):
         claim = (
-            f"lag {certificate.T} within {certificate.tol:g} by {certificate.family.name} heads needs sum|a| >= 10^{certificate.log10:.3f}"
+            f"lag {certificate.T} within {certificate.tol:g} by {certificate.family.name} heads"
+            f" needs sum|a| >= 10^{certificate.log10:.3f}"
         )
         return {"claim": claim, "method": certificate.method, "source": str(certificate.ref)}
     if certificate is None:
         return None
     problem, bound = certificate
     assert isinstance(problem, Problem)
-    claim = f"{problem.family.name} heads with sum|a| <= {problem.budget:.4g} leave an l1 error of at least {bound.value:.6g}"
+    claim = (
+        f"{problem.family.name} heads with sum|a| <= {problem.budget:.4g} leave an l1 error of at"
+        f" least {bound.value:.6g}"
+    )
     return {"claim": claim, "method": bound.method, "source": str(bound.ref)}
 
 
 def _best_of_each(rows: list[Row]) -> list[Row]:
-    """The cheapest row of every bias and attention kind, and beside it what is proved out of reach."""
+    """The cheapest row of every bias and attention kind, and beside it what is proved out of
+    reach.
+    """
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.bias, row.attention, row.reachable is False), []).append(row)
@@ -207,19 +258,39 @@ def _best_of_each(rows: list[Row]) -> list[Row]:
 
 
 def _recommended(
-    target: AbstractTarget, tol: float, precision: Precision, length: int, rows: list[Row], say: Progress
+    target: AbstractTarget,
+    tol: float,
+    precision: Precision,
+    length: int,
+    rows: list[Row],
+    say: Progress,
 ) -> tuple[list[Row], Row | None]:
-    """The cheapest reachable row that passes the whole check; a row that does not is called undecided, with what was seen."""
+    """The cheapest reachable row that passes the whole check; a row that does not is called
+    undecided, with what was seen.
+    """
     for i, row in enumerate(rows):
         if row.reachable is not True:
             break
         say(f"checking {row.construction}, bias {row.bias}")
-        request = Request(row.bias, tol, normaliser=row.normaliser.split("+")[0], precision=precision, length=length)
-        measured, narrow, _ = check(target, request, constructions.build(row.construction).draft(target, request))
+        request = Request(
+            row.bias,
+            tol,
+            normaliser=row.normaliser.split("+")[0],
+            precision=precision,
+            length=length,
+        )
+        measured, narrow, _ = check(
+            target, request, constructions.build(row.construction).draft(target, request)
+        )
         seen = narrow.sup if precision is Precision.FLOAT32 else measured.sup
         if seen <= tol:
-            return rows, dataclasses.replace(row, error_float32=max(narrow.sup, row.error_float32 or 0.0))
+            return rows, dataclasses.replace(
+                row, error_float32=max(narrow.sup, row.error_float32 or 0.0)
+            )
         rows[i] = dataclasses.replace(
-            row, reachable=None, reason=f"error {seen:.3g} in {precision} on adversarial inputs", error_float32=narrow.sup
+            row,
+            reachable=None,
+            reason=f"error {seen:.3g} in {precision} on adversarial inputs",
+            error_float32=narrow.sup,
         )
     return sorted(rows, key=lambda row: row.cost), None

@@ -1,11 +1,13 @@
-"""A function as neurons: f on the memory slots by two-layer networks, with an error and a Lipschitz constant.
+"""A function as neurons: f on the memory slots by two-layer networks, with an error and a Lipschitz
+constant.
 
-The answer's error is E_FFN + Lip(network) * (error of the slots): the network, not f, is what meets the perturbed slots, so
-its own Lipschitz constant counts. It holds everywhere.
+The answer's error is E_FFN + Lip(network) * (error of the slots): the network, not f, is what meets
+the perturbed slots, so its own Lipschitz constant counts. It holds everywhere.
 
-Where all neurons look along one direction (linear, parity, triangle wave, interpolation along a line) the network is a
-piecewise linear function of one number, whose steepest piece is the Lipschitz constant exactly; the general bound of
-`ReluNetwork.lipschitz` adds up neurons that are never active together.
+Where all neurons look along one direction (linear, parity, triangle wave, interpolation along a
+line) the network is a piecewise linear function of one number, whose steepest piece is the
+Lipschitz constant exactly; the general bound of `ReluNetwork.lipschitz` adds up neurons that are
+never active together.
 """
 
 import dataclasses
@@ -23,9 +25,11 @@ PARALLEL = 1e-12  # relative: directions closer than this are one
 
 @dataclasses.dataclass(frozen=True)
 class NetworkFit:
-    """One network per output coordinate; `error` bounds |f - network| on the unperturbed slots, as `method` says.
+    """One network per output coordinate; `error` bounds |f - network| on the unperturbed slots, as
+    `method` says.
 
-    `certified`: the error is proved for these very weights. Otherwise `notes` tells what it rests on.
+    `certified`: the error is proved for these very weights. Otherwise `notes` tells what it rests
+    on.
     """
 
     networks: tuple[ReluNetwork, ...]
@@ -44,9 +48,12 @@ class NetworkFit:
         return sum(net.neurons for net in self.networks)
 
     def answer(self, slots: Bound, radius: float) -> Bound:
-        """The answer's error for slots with this error and size: E_FFN + Lip * E_slots, and the neurons' own rounding."""
+        """The answer's error for slots with this error and size: E_FFN + Lip * E_slots, and the
+        neurons' own rounding.
+        """
         size = max(
-            float(np.abs(n.a) @ (np.linalg.norm(n.b, axis=1) * radius + np.abs(n.c))) * (n.b.shape[1] + n.neurons + 8)
+            float(np.abs(n.a) @ (np.linalg.norm(n.b, axis=1) * radius + np.abs(n.c)))
+            * (n.b.shape[1] + n.neurons + 8)
             for n in self.networks
         )
         return Bound(self.error) + slots.through(self.lipschitz, size)
@@ -54,7 +61,9 @@ class NetworkFit:
     def ffn(self, space: Space, reads: tuple[str, ...]) -> ReLU:
         """The readout layer's FFN."""
         answer = Space(answer=len(self.networks))
-        return relu_ffn(space, [Neurons(net, reads, "answer", o) for o, net in enumerate(self.networks)], answer)
+        return relu_ffn(
+            space, [Neurons(net, reads, "answer", o) for o, net in enumerate(self.networks)], answer
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,14 +76,18 @@ class Ridge:
 
 
 def ridge_of(net: ReluNetwork) -> Ridge | None:
-    """The network as a function of one number; None where its neurons look in several directions."""
+    """The network as a function of one number; None where its neurons look in several
+    directions.
+    """
     sizes = np.linalg.norm(net.b, axis=1)
     bent = (sizes > 0) & (net.a != 0)  # a neuron without direction is a constant
     if not bent.any():
         return Ridge(np.eye(net.b.shape[1])[0], np.empty(0), np.zeros(1))
     direction = net.b[np.flatnonzero(bent)[0]] / sizes[np.flatnonzero(bent)[0]]
     along = net.b[bent] @ direction  # [k], plus or minus the size
-    if np.any(np.linalg.norm(net.b[bent] - along[:, None] * direction, axis=1) > PARALLEL * sizes[bent]):
+    if np.any(
+        np.linalg.norm(net.b[bent] - along[:, None] * direction, axis=1) > PARALLEL * sizes[bent]
+    ):
         return None
     knots, weight = -net.c[bent] / along, net.a[bent] * along
     order = np.argsort(knots, kind="stable")
@@ -89,10 +102,18 @@ def lipschitz_of(net: ReluNetwork) -> float:
     ridge = ridge_of(net)
     if ridge is None:
         return net.lipschitz
-    distinct = np.concatenate([[True], np.diff(ridge.knots) > 0, [True]]) if len(ridge.knots) else np.array([True])
+    distinct = (
+        np.concatenate([[True], np.diff(ridge.knots) > 0, [True]])
+        if len(ridge.knots)
+        else np.array([True])
+    )
     return min(net.lipschitz, float(np.abs(ridge.slopes[distinct]).max()) * (1 + 1e-12))
 
 
 def difference(first: ReluNetwork, second: ReluNetwork) -> ReluNetwork:
     """first - second as one network."""
-    return ReluNetwork(np.concatenate([first.a, -second.a]), np.concatenate([first.b, second.b]), np.concatenate([first.c, second.c]))
+    return ReluNetwork(
+        np.concatenate([first.a, -second.a]),
+        np.concatenate([first.b, second.b]),
+        np.concatenate([first.c, second.c]),
+    )

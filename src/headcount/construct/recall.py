@@ -1,8 +1,10 @@
-"""Key-value recall by two layers of one head: the previous token, then the latest match (`lookup.py` has the proof).
+"""Key-value recall by two layers of one head: the previous token, then the latest match
+(`lookup.py` has the proof).
 
-A value that follows a key is found by asking which rows are values (one indicator) and have the asked key before them (the
-other). Keys ask with their coordinates alone, so the match has the size of the number of keys. No theorem of the paper covers
-it: the lag is found by content, not by x_t alone. One layer does not do it, nor do heads without a dot product.
+A value that follows a key is found by asking which rows are values (one indicator) and have the
+asked key before them (the other). Keys ask with their coordinates alone, so the match has the size
+of the number of keys. No theorem of the paper covers it: the lag is found by content, not by x_t
+alone. One layer does not do it, nor do heads without a dot product.
 """
 
 import dataclasses
@@ -18,7 +20,11 @@ from headcount.memory.target import AbstractTarget
 REF = Ref("headcount", "key-value recall: a previous-token head and a match")
 
 
-@constructions.register("recall", formula="answer = sum_i softmax_i(B (1{x_{i-1} = x_t} + 1{x_i a value}) - rate (t-i)) x_i", ref=REF)
+@constructions.register(
+    "recall",
+    formula="answer = sum_i softmax_i(B (1{x_{i-1} = x_t} + 1{x_i a value}) - rate (t-i)) x_i",
+    ref=REF,
+)
 @dataclasses.dataclass(frozen=True)
 class RecallCircuit(AbstractConstruction):
     """Two layers, one head each, no FFN; lin, peak or table bias under softmax."""
@@ -36,12 +42,16 @@ class RecallCircuit(AbstractConstruction):
         assert isinstance(target, Recall)
         symbols, vocabulary = target.symbols, target.vocabulary
         values = (np.arange(vocabulary) >= symbols).astype(np.float64)
-        lookup = Lookup(vocabulary, np.eye(vocabulary)[:symbols], values, lambda x: stored_values(x, symbols))
+        lookup = Lookup(
+            vocabulary, np.eye(vocabulary)[:symbols], values, lambda x: stored_values(x, symbols)
+        )
         return lookup_draft(lookup, request, self.rate, REF)
 
 
 def stored_values(x: np.ndarray, symbols: int) -> np.ndarray:
-    """At a key the value it was last followed by, else -1: a dictionary walked through the sequence.  [N] → [N]"""
+    """At a key the value it was last followed by, else -1: a dictionary walked through the
+    sequence.  [N] → [N]
+    """
     stored: dict[int, int] = {}
     found = np.full(len(x), -1)
     for t, token in enumerate(x.tolist()):

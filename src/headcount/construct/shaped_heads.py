@@ -1,4 +1,5 @@
-"""Shaped heads as a construction needs them: curves, coefficients, what they leave out, and the model's weights.
+"""Shaped heads as a construction needs them: curves, coefficients, what they leave out, and the
+model's weights.
 
 `construct.shaped` has the argument for each normaliser.
 """
@@ -20,7 +21,14 @@ from headcount.model.biases import Peak as PeakBias
 from headcount.model.biases import Rope as RopeBias
 from headcount.model.biases import Table as TableBias
 from headcount.model.biases.base import AbstractBias
-from headcount.model.normalisers import AbstractNormaliser, NoNormaliser, Softmax, SoftmaxBos, SoftmaxSink, SoftmaxTail
+from headcount.model.normalisers import (
+    AbstractNormaliser,
+    NoNormaliser,
+    Softmax,
+    SoftmaxBos,
+    SoftmaxSink,
+    SoftmaxTail,
+)
 from headcount.model.scores import DotFree
 from headcount.theory.balls import precision
 from headcount.theory.errors import measure_values
@@ -41,7 +49,9 @@ DIMS = 64
 
 @dataclasses.dataclass(frozen=True)
 class ShapedHeads:
-    """Heads for one memory: curves of largest value about 1, their coefficients, and the l1 error over the lags that exist."""
+    """Heads for one memory: curves of largest value about 1, their coefficients, and the l1 error
+    over the lags that exist.
+    """
 
     shapes: tuple[AbstractShape, ...]
     coefficients: np.ndarray  # [H]
@@ -54,13 +64,17 @@ class ShapedHeads:
 
     def at_zero(self) -> float:
         """What the heads give x_t itself."""
-        return math.fsum(a * shape.values(1)[0] for a, shape in zip(self.coefficients, self.shapes, strict=True))
+        return math.fsum(
+            a * shape.values(1)[0] for a, shape in zip(self.coefficients, self.shapes, strict=True)
+        )
 
     def rounding(self, length: int, unit: float) -> float:
-        """Units of rounding: sums of `length` terms, and logits that are off by some units before the exponential.
+        """Units of rounding: sums of `length` terms, and logits that are off by some units before
+        the exponential.
 
-        A logit off by delta turns e^z into at most e^{z + delta}; with delta = k u and u at most `unit`,
-        e^{ku} - 1 <= u (e^{k unit} - 1)/unit by convexity. Twice, for numerator and denominator.
+        A logit off by delta turns e^z into at most e^{z + delta}; with delta = k u and u at most
+        `unit`, e^{ku} - 1 <= u (e^{k unit} - 1)/unit by convexity. Twice, for numerator and
+        denominator.
         """
         total = 0.0
         for a, shape in zip(self.coefficients, self.shapes, strict=True):
@@ -68,7 +82,8 @@ class ShapedHeads:
             grown = np.expm1(np.minimum(logit_units(shape, length) * unit, 600.0)) / unit
             seen = curve > 0
             total += abs(a) * float(
-                (curve * (length + len(self.shapes) + ROUNDING_OPERATIONS))[seen].sum() + 2 * (curve * grown)[seen].sum()
+                (curve * (length + len(self.shapes) + ROUNDING_OPERATIONS))[seen].sum()
+                + 2 * (curve * grown)[seen].sum()
             )
         return total
 
@@ -89,9 +104,16 @@ def logit_units(shape: AbstractShape, length: int) -> np.ndarray:
 def lag_heads(T: int, request: Request) -> ShapedHeads:
     """One head for one lag; `error` is its leak."""
     if request.bias == "peak":
-        return ShapedHeads((Peak(float(T), SHARPNESS),), np.ones(1), 2 * math.exp(-SHARPNESS) / -math.expm1(-3 * SHARPNESS), "one peak")
+        return ShapedHeads(
+            (Peak(float(T), SHARPNESS),),
+            np.ones(1),
+            2 * math.exp(-SHARPNESS) / -math.expm1(-3 * SHARPNESS),
+            "one peak",
+        )
     if request.bias == "table":
-        return ShapedHeads((Table((-math.inf,) * T + (0.0,)),), np.ones(1), 0.0, "one entry of a table")
+        return ShapedHeads(
+            (Table((-math.inf,) * T + (0.0,)),), np.ones(1), 0.0, "one entry of a table"
+        )
     bare = request.normaliser == "none"
     leak = ROPE_LEAK if not bare else min(BARE_LEAK, (request.tol or 1.0) / 100)
     window = max(request.length, T + 1)
@@ -106,12 +128,19 @@ def fit_error(problem: Problem, shape: AbstractShape) -> float:
         return measure_values(problem, shape.balls(problem.length), arb(0)).window.l1
 
 
-def kernel_heads(kernel: AbstractKernel, request: Request, tol: float | None, heads: int | None) -> ShapedHeads:
-    """Heads for a kernel on the window of `length` lags, within `tol` (l1) or as good as `heads` get."""
+def kernel_heads(
+    kernel: AbstractKernel, request: Request, tol: float | None, heads: int | None
+) -> ShapedHeads:
+    """Heads for a kernel on the window of `length` lags, within `tol` (l1) or as good as `heads`
+    get.
+    """
     problem = Problem(kernel, Lin(), window=max(request.length, kernel.support or 1))
     if not np.any(problem.target):
         return ShapedHeads(
-            (Table((-math.inf, 0.0)),) if request.bias == "table" else (Peak(1.0, SHARPNESS),), np.zeros(1), 0.0, "nothing but lag 0"
+            (Table((-math.inf, 0.0)),) if request.bias == "table" else (Peak(1.0, SHARPNESS),),
+            np.zeros(1),
+            0.0,
+            "nothing but lag 0",
         )
     if heads is not None:
         fit = fit_shaped(problem, request.bias, heads)
@@ -119,21 +148,33 @@ def kernel_heads(kernel: AbstractKernel, request: Request, tol: float | None, he
         assert tol is not None
         size = float(np.abs(problem.target).sum())
         fit = fewest_shaped(problem, request.bias, min(0.98 * tol / size, 0.999))
-    error = 0.0 if request.bias == "table" and fit.heads == signs(problem.target) else fit.errors.window.l1
+    error = (
+        0.0
+        if request.bias == "table" and fit.heads == signs(problem.target)
+        else fit.errors.window.l1
+    )
     if tol is not None and error > tol:
         got = f"l1 error {error:.3g} with {fit.heads} {request.bias} heads for {kernel.kind}"
-        raise Unreachable(got, f"at most {tol:.3g}", "use --bias table (exact on the window), or raise the tolerance")
+        raise Unreachable(
+            got,
+            f"at most {tol:.3g}",
+            "use --bias table (exact on the window), or raise the tolerance",
+        )
     made = ShapedHeads(fit.shapes, np.array(fit.coefficients), error, fit.method)
     top = float(np.abs(offsets(list(made.shapes))).max())
     if request.normaliser == "none" and top > LARGEST_LOGIT:
         raise Unreachable(
-            f"a rotary logit of {top:.0f}", f"at most {LARGEST_LOGIT:.0f}, whose exponential float32 holds", "use --normaliser softmax-tail"
+            f"a rotary logit of {top:.0f}",
+            f"at most {LARGEST_LOGIT:.0f}, whose exponential float32 holds",
+            "use --normaliser softmax-tail",
         )
     return made
 
 
 def signs(values: np.ndarray) -> int:
-    """Heads of a table: one a sign that occurs. Their rounded logarithms are rounding, not error."""
+    """Heads of a table: one a sign that occurs. Their rounded logarithms are rounding, not
+    error.
+    """
     return int((values > 0).any()) + int((values < 0).any())
 
 
@@ -145,10 +186,17 @@ def weights_of(shapes: list[AbstractShape]) -> AbstractBias:
     tables = [shape.logits for shape in shapes if isinstance(shape, Table)]
     if tables:
         longest = max(len(logits) for logits in tables)
-        return TableBias(np.array([logits + (-math.inf,) * (longest - len(logits)) for logits in tables]))  # type: ignore[arg-type]
+        return TableBias(
+            np.array([logits + (-math.inf,) * (longest - len(logits)) for logits in tables])
+        )  # type: ignore[arg-type]
     turned = [shape for shape in shapes if isinstance(shape, Rotary)]
-    roots, phases = np.sqrt(np.array([s.amplitudes for s in turned])), np.array([s.phases for s in turned])  # [H, J]
-    query = np.concatenate([roots, np.zeros_like(roots)], axis=1)  # q = (sqrt r, 0), k = sqrt r (cos f, -sin f): r cos(theta s + f)
+    roots, phases = (
+        np.sqrt(np.array([s.amplitudes for s in turned])),
+        np.array([s.phases for s in turned]),
+    )  # [H, J]
+    query = np.concatenate(
+        [roots, np.zeros_like(roots)], axis=1
+    )  # q = (sqrt r, 0), k = sqrt r (cos f, -sin f): r cos(theta s + f)
     key = np.concatenate([roots * np.cos(phases), -roots * np.sin(phases)], axis=1)
     return RopeBias(query, key, turned[0].base)  # type: ignore[arg-type]
 
@@ -165,13 +213,21 @@ def gather(space: Space, memories: list[ShapedHeads], request: Request) -> Atten
     errors = np.concatenate([np.full(len(memory.shapes), memory.error) for memory in memories])
     masses = np.concatenate([memory.masses(request.length) for memory in memories])
     gains, normaliser = divided(request, shapes, coefficients, masses, errors)
-    named = [name for memory, name in zip(memories, slot_names(len(memories)), strict=True) for _ in memory.shapes]
+    named = [
+        name
+        for memory, name in zip(memories, slot_names(len(memories)), strict=True)
+        for _ in memory.shapes
+    ]
     heads = [Head("token", name, float(gain)) for name, gain in zip(named, gains, strict=True)]
     return attention(space, heads, DotFree(), weights_of(shapes), normaliser)
 
 
 def divided(
-    request: Request, shapes: list[AbstractShape], a: np.ndarray, masses: np.ndarray, errors: np.ndarray
+    request: Request,
+    shapes: list[AbstractShape],
+    a: np.ndarray,
+    masses: np.ndarray,
+    errors: np.ndarray,
 ) -> tuple[np.ndarray, AbstractNormaliser]:
     """Gains that undo the denominator, and the normaliser (table of the module docstring)."""
     name = request.normaliser
@@ -185,12 +241,16 @@ def divided(
 
 
 def sink_logit(leak: float) -> float:
-    """log eps, eps = sqrt(leak): half of the leak's logarithm, so that the sink loses to the lag and beats all the rest."""
+    """log eps, eps = sqrt(leak): half of the leak's logarithm, so that the sink loses to the lag
+    and beats all the rest.
+    """
     return 0.5 * math.log(leak) if leak > 0 else DARK
 
 
 def lag_error(leak: float, normaliser: str) -> float:
-    """The error of one lag's head under a normaliser (table of the module docstring; leak < 1/10)."""
+    """The error of one lag's head under a normaliser (table of the module docstring; leak <
+    1/10).
+    """
     if normaliser == "softmax-sink":
         eps = math.exp(sink_logit(leak))
         return max((2 * leak + eps) / (1 - leak), leak / eps)

@@ -1,6 +1,7 @@
 """The residual stream by name: subspaces instead of index arithmetic.
 
-A construction says which parts of the stream there are and what is read from where; the matrices follow.
+A construction says which parts of the stream there are and what is read from where; the matrices
+follow.
 
     >>> space = Space(token=1, memory=2)
     >>> space.width
@@ -19,10 +20,15 @@ class Space:
 
     def __init__(self, **sizes: int):
         bad = [name for name, size in sizes.items() if size < 1]
-        require(not bad, f"a subspace {bad[:1]} of size 0", "at least one coordinate", "leave it out")
+        require(
+            not bad, f"a subspace {bad[:1]} of size 0", "at least one coordinate", "leave it out"
+        )
         self.sizes = dict(sizes)
         ends = np.cumsum(list(sizes.values()))
-        self._slices = {name: slice(int(end) - size, int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+        self._slices = {
+            name: slice(int(end) - size, int(end))
+            for (name, size), end in zip(sizes.items(), ends, strict=True)
+        }
 
     @property
     def width(self) -> int:

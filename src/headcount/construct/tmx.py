@@ -1,10 +1,13 @@
 """Proposition 4.3: TMX, the bias measured against the lag asked for, in place of the dot product.
 
-    z = b (phi(s) - phi(w . x_t)),   w = e_lag:   D numbers a head instead of two D x q matrices, and no constant in the stream.
+    z = b (phi(s) - phi(w . x_t)),   w = e_lag:   D numbers a head instead of two D x q matrices,
+      and no constant in the stream.
 
-The heads are those of Theorem 4.1, so are the layers and the errors (`adaptive`, and `nested` for K > 0); only what moves the bias differs
-(`moved_heads`). Two repairs (errata 6): for log heads the paper stores log g, whereupon phi_log(log g) = -log log g; here the stream holds g itself,
-rounded to whole numbers (so that the width condition is the lin one), and the score clamps, phi_log(max(1, .)), phi_lin(max(0, .)).
+The heads are those of Theorem 4.1, so are the layers and the errors (`adaptive`, and `nested` for K
+> 0); only what moves the bias differs (`moved_heads`). Two repairs (errata 6): for log heads the
+paper stores log g, whereupon phi_log(log g) = -log log g; here the stream holds g itself, rounded
+to whole numbers (so that the width condition is the lin one), and the score clamps, phi_log(max(1,
+.)), phi_lin(max(0, .)).
 """
 
 import dataclasses
@@ -25,7 +28,11 @@ REF = Ref("wang-e-2024", "Proposition 4.3")
 
 
 @constructions.register(
-    "tmx", formula="memory_i = sum_h a_h sum_s e^{b_h (phi(s) - phi(lag_i))} x_{t-s}, y = FFN(token, memories)", ref=REF
+    "tmx",
+    formula=(
+        "memory_i = sum_h a_h sum_s e^{b_h (phi(s) - phi(lag_i))} x_{t-s}, y = FFN(token, memories)"
+    ),
+    ref=REF,
 )
 @dataclasses.dataclass(frozen=True)
 class Tmx(AbstractConstruction):
@@ -47,6 +54,25 @@ class Tmx(AbstractConstruction):
         order = stages(found)
         networks = lag_networks(found, request, order, log=False)
         readout = readout_for(found.readout, len(networks) + 1, found.inputs, request)
-        heads = choose_heads(found, request, order, networks, readout, [tmx_limits(net.largest, request) for net in networks])
+        heads = choose_heads(
+            found,
+            request,
+            order,
+            networks,
+            readout,
+            [tmx_limits(net.largest, request) for net in networks],
+        )
         retrieval = TmxRetrieval(heads, request, found.inputs.bound)
-        return assemble(Wiring(found, request, order, networks, retrieval, readout, REF, sink_note(request), retrieval.facts))
+        return assemble(
+            Wiring(
+                found,
+                request,
+                order,
+                networks,
+                retrieval,
+                readout,
+                REF,
+                sink_note(request),
+                retrieval.facts,
+            )
+        )

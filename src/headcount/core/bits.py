@@ -1,7 +1,9 @@
-"""Random words inside a training step: Threefry-2x32 with few kernels, because a step is only half a millisecond long.
+"""Random words inside a training step: Threefry-2x32 with few kernels, because a step is only half
+a millisecond long.
 
-`jax.random` rolls the cipher's rounds into a loop on the CPU that runs some hundred small kernels a call; here they are
-written out, one kernel for all words. The bits are those of JAX: `fold` is `jax.random.fold_in`, `words` is `jax.random.bits`.
+`jax.random` rolls the cipher's rounds into a loop on the CPU that runs some hundred small kernels a
+call; here they are written out, one kernel for all words. The bits are those of JAX: `fold` is
+`jax.random.fold_in`, `words` is `jax.random.bits`.
 """
 
 from collections.abc import Sequence
@@ -41,7 +43,9 @@ def threefry(key: jax.Array, first: jax.Array, second: jax.Array) -> Pair:
 def fold(key: jax.Array, number: jax.Array | int) -> jax.Array:
     """The key of one step."""
     low = jnp.asarray(number).astype(jnp.uint32)
-    return jax.random.wrap_key_data(jnp.stack(threefry(jax.random.key_data(key), jnp.zeros_like(low), low)))
+    return jax.random.wrap_key_data(
+        jnp.stack(threefry(jax.random.key_data(key), jnp.zeros_like(low), low))
+    )
 
 
 def words(key: jax.Array, count: int) -> jax.Array:
@@ -52,5 +56,8 @@ def words(key: jax.Array, count: int) -> jax.Array:
         first, second = threefry(jax.random.key_data(key), jnp.zeros_like(low), low)
         return jnp.array(True), first ^ second
 
-    # A loop of one turn: its result is stored, where XLA would compute a word anew for every bit taken from it.
-    return jax.lax.while_loop(lambda state: ~state[0], draw, (jnp.array(False), jnp.zeros(count, jnp.uint32)))[1]
+    # A loop of one turn: its result is stored, where XLA would compute a word anew for every bit
+    # taken from it.
+    return jax.lax.while_loop(
+        lambda state: ~state[0], draw, (jnp.array(False), jnp.zeros(count, jnp.uint32))
+    )[1]

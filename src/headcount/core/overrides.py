@@ -1,4 +1,5 @@
-"""Changes to a mapping as they are typed: `train.lr=0.003`, `model.bias.low=0.1`, `train.log=[10,100]`.
+"""Changes to a mapping as they are typed: `train.lr=0.003`, `model.bias.low=0.1`,
+`train.log=[10,100]`.
 
 >>> with_changes({"memory": "exp-1b:seed=1", "train": {"lr": 0.1}}, ["train.lr=0.003", "memory.position=1000"])
 {'memory': {'kind': 'exp-1b', 'seed': '1', 'position': 1000}, 'train': {'lr': 0.003}}
@@ -19,7 +20,12 @@ def with_changes(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str,
     for change in changes:
         name, equals, value = change.partition("=")
         good = equals and re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name)
-        require(good, f"the change {change!r}", "name=value with dots between levels", "write it like train.lr=0.003")
+        require(
+            good,
+            f"the change {change!r}",
+            "name=value with dots between levels",
+            "write it like train.lr=0.003",
+        )
         made = _with(made, name.split("."), _value(value), change)
     return made
 
@@ -32,10 +38,16 @@ def _with(values: dict[str, Any], path: list[str], value: Any, change: str) -> d
     if isinstance(inner, str):  # a part in its short form: its options become keys
         kind, positional, named = split_part(inner)
         fix = f"write {first} as a mapping, or with its options named"
-        require(not positional, f"the change {change!r} to {first}: {inner!r}", "options by name", fix)
+        require(
+            not positional, f"the change {change!r} to {first}: {inner!r}", "options by name", fix
+        )
         inner = {"kind": kind, **named}
     if not isinstance(inner, Mapping):
-        raise InputError(f"the change {change!r}: {first} is {inner!r}", "a mapping at this level", "check the name")
+        raise InputError(
+            f"the change {change!r}: {first} is {inner!r}",
+            "a mapping at this level",
+            "check the name",
+        )
     return {**values, first: _with(dict(inner), rest, value, change)}
 
 

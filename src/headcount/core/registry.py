@@ -1,10 +1,12 @@
 """Registries: stable short names → parts, with formula and reference, open to third parties.
 
-A part is a class. Its options are the parameters of its constructor or, where the class has a classmethod
-`init(shape, key, *, …)` that makes weights, the keyword-only parameters of that method: the signature is the
-schema, so a default stands in one place. Options may be other parts, given as objects or as text.
+A part is a class. Its options are the parameters of its constructor or, where the class has a
+classmethod `init(shape, key, *, …)` that makes weights, the keyword-only parameters of that method:
+the signature is the schema, so a default stands in one place. Options may be other parts, given as
+objects or as text.
 
-Third parties add an entry by an entry point in the group `headcount.<noun>` that names the decorated class.
+Third parties add an entry by an entry point in the group `headcount.<noun>` that names the
+decorated class.
 """
 
 import dataclasses
@@ -40,8 +42,12 @@ class PartSpec(Spec):
 
 
 def recipe(registry: "Registry[Any]") -> Any:
-    """The type of a field that holds a validated `PartSpec`, readable from text or a mapping: a part to be built later."""
-    return Annotated[PartSpec, pydantic.BeforeValidator(registry.spec), pydantic.Field(validate_default=True)]
+    """The type of a field that holds a validated `PartSpec`, readable from text or a mapping: a
+    part to be built later.
+    """
+    return Annotated[
+        PartSpec, pydantic.BeforeValidator(registry.spec), pydantic.Field(validate_default=True)
+    ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +73,16 @@ class Entry(Generic[T]):
     def parameters(self) -> list[inspect.Parameter]:
         """The options, in order."""
         every = inspect.signature(self.maker).parameters.values()
-        return [p for p in every if p.kind is inspect.Parameter.KEYWORD_ONLY or self.maker is self.part]
+        return [
+            p for p in every if p.kind is inspect.Parameter.KEYWORD_ONLY or self.maker is self.part
+        ]
 
     @functools.cached_property
     def schema(self) -> type[pydantic.BaseModel]:
         """A strict pydantic model of the options."""
-        hints = typing.get_type_hints(self.part.__init__ if self.maker is self.part else self.maker, include_extras=True)
+        hints = typing.get_type_hints(
+            self.part.__init__ if self.maker is self.part else self.maker, include_extras=True
+        )
         fields: dict[str, Any] = {}
         for p in self.parameters:
             default = ... if p.default is inspect.Parameter.empty else p.default
@@ -98,7 +108,12 @@ class Entry(Generic[T]):
         )
         values = dict(zip(names, positional, strict=False))
         for name in named:
-            require(name not in values, f"{self.name}: {name!r} given twice", "each option once", "remove one")
+            require(
+                name not in values,
+                f"{self.name}: {name!r} given twice",
+                "each option once",
+                "remove one",
+            )
         return {**values, **named}
 
 
@@ -118,9 +133,17 @@ class Registry(Generic[T]):
 
         def add(part: type[T]) -> type[T]:
             require(
-                issubclass(part, self.base), f"{self.noun} {name!r} is {part.__name__}", f"a subclass of {self.base.__name__}", "derive it"
+                issubclass(part, self.base),
+                f"{self.noun} {name!r} is {part.__name__}",
+                f"a subclass of {self.base.__name__}",
+                "derive it",
             )
-            require(name not in self._entries, f"{self.noun} {name!r} registered twice", "one entry a name", "choose another name")
+            require(
+                name not in self._entries,
+                f"{self.noun} {name!r} registered twice",
+                "one entry a name",
+                "choose another name",
+            )
             part.kind = name  # type: ignore[attr-defined]
             self._entries[name] = Entry(name, part, formula, ref)
             return part
@@ -142,7 +165,9 @@ class Registry(Generic[T]):
         return self._entries[name]
 
     def read(self, value: "str | Mapping[str, Any] | PartSpec") -> tuple[Entry[T], dict[str, Any]]:
-        """Entry and validated options of text, of a mapping with `kind`, of a spec file or of a `PartSpec`."""
+        """Entry and validated options of text, of a mapping with `kind`, of a spec file or of a
+        `PartSpec`.
+        """
         if isinstance(value, PartSpec):
             return self[value.kind], self[value.kind].options(value.options)
         if isinstance(value, str) and value.endswith(SPEC_ENDINGS):
@@ -151,9 +176,19 @@ class Registry(Generic[T]):
             name, positional, named = split_part(value)
             return self[name], self[name].options(self[name].from_text(positional, named))
         example = next(iter(self._entries), "name")
-        require(isinstance(value, Mapping), f"{self.noun} {value!r}", "text, a mapping, or a part", f"for example {self.noun}={example!r}")
+        require(
+            isinstance(value, Mapping),
+            f"{self.noun} {value!r}",
+            "text, a mapping, or a part",
+            f"for example {self.noun}={example!r}",
+        )
         values = dict(value)
-        require("kind" in values, f"{self.noun} without 'kind'", "a mapping with its kind", f"add kind: one of {', '.join(self._entries)}")
+        require(
+            "kind" in values,
+            f"{self.noun} without 'kind'",
+            "a mapping with its kind",
+            f"add kind: one of {', '.join(self._entries)}",
+        )
         entry = self[str(values.pop("kind"))]
         return entry, entry.options(values)
 
@@ -180,7 +215,9 @@ class Registry(Generic[T]):
                 point.load()  # importing the class runs its decorator
             except Exception as error:
                 raise InputError(
-                    f"the plug-in {point.name!r} ({point.value}) fails to load: {error}", "an importable class", "mend or uninstall it"
+                    f"the plug-in {point.name!r} ({point.value}) fails to load: {error}",
+                    "an importable class",
+                    "mend or uninstall it",
                 ) from error
 
 

@@ -35,11 +35,15 @@ class Seeds:
         """The key at a path of the tree, for example `stream("data", "train", 3)`."""
         key = jax.random.key(self.root)
         for name in names:
-            key = jax.random.fold_in(key, name if isinstance(name, int) else zlib.crc32(name.encode()))
+            key = jax.random.fold_in(
+                key, name if isinstance(name, int) else zlib.crc32(name.encode())
+            )
         return key
 
     def data(self, split: str) -> jax.Array:
-        require(split in SPLITS, f"split {split!r}", f"one of {', '.join(SPLITS)}", "name one of these")
+        require(
+            split in SPLITS, f"split {split!r}", f"one of {', '.join(SPLITS)}", "name one of these"
+        )
         return self.stream("data", split)
 
     def init(self) -> jax.Array:

@@ -19,7 +19,9 @@ class Options(pydantic.BaseModel):
 
 
 class Spec(Options):
-    """A frozen record of plain values. An unknown key is an error that names the nearest valid one."""
+    """A frozen record of plain values. An unknown key is an error that names the nearest valid
+    one.
+    """
 
     def __init__(self, **values: Any):
         try:
@@ -29,7 +31,9 @@ class Spec(Options):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on one line."""
+        """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on one
+        line.
+        """
         return cls(**dict(values))
 
     def to_plain(self) -> dict[str, Any]:
@@ -38,7 +42,9 @@ class Spec(Options):
 
 
 def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> InputError:
-    """Every fault of a failed validation as one `InputError`; `keys` are the valid top-level names."""
+    """Every fault of a failed validation as one `InputError`; `keys` are the valid top-level
+    names.
+    """
     reasons = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"])
@@ -48,16 +54,26 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> Input
             reasons.append(f"{where!r} is missing")
         elif fault["type"] == "value_error":
             inner = fault["ctx"]["error"]
-            said = f"{inner.got} (expected {inner.expected})" if isinstance(inner, InputError) else str(inner)
+            said = (
+                f"{inner.got} (expected {inner.expected})"
+                if isinstance(inner, InputError)
+                else str(inner)
+            )
             reasons.append(f"{where}: {said}" if where else said)
         else:
             message = fault["msg"]
             reasons.append(f"{where} is {fault['input']!r}: {message[0].lower()}{message[1:]}")
-    return InputError(f"{noun}: {', and '.join(reasons)}", f"keys {', '.join(keys) or '(none)'}", "correct these and run again")
+    return InputError(
+        f"{noun}: {', and '.join(reasons)}",
+        f"keys {', '.join(keys) or '(none)'}",
+        "correct these and run again",
+    )
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: specs, records and registered parts become mappings with their `kind`."""
+    """A value as JSON can hold it: specs, records and registered parts become mappings with their
+    `kind`.
+    """
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -72,7 +88,9 @@ def plain(value: Any) -> Any:
         return value.to_plain()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = getattr(type(value), "kind", None)
-        options = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        options = {
+            f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init
+        }
         return {"kind": kind, **options} if kind else options
     raise InputError(
         f"a {type(value).__name__} cannot be written to a spec",
@@ -82,8 +100,12 @@ def plain(value: Any) -> Any:
 
 
 def canonical_json(value: Any) -> str:
-    """Sorted keys, no spaces: equal specs give equal text, whatever the order they were written in."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    """Sorted keys, no spaces: equal specs give equal text, whatever the order they were written
+    in.
+    """
+    return json.dumps(
+        plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def content_hash(value: Any) -> str:

@@ -1,4 +1,5 @@
-"""The short text form of a part: `name`, `name:1.5`, `name:key=value,key=a+b`, nested as `key=name(…)`.
+"""The short text form of a part: `name`, `name:1.5`, `name:key=value,key=a+b`, nested as
+`key=name(…)`.
 
 >>> split_part("fixed:lags=3+17,readout=teacher(neurons=64,seed=1)")
 ('fixed', [], {'lags': '3+17', 'readout': 'teacher(neurons=64,seed=1)'})
@@ -15,7 +16,12 @@ def split_part(text: str) -> tuple[str, list[str], dict[str, str]]:
     """One level of the text form: name, values given by position, values given by name."""
     text = text.strip()
     match = re.fullmatch(r"([A-Za-z][\w-]*)(?::(.*)|\((.*)\))?", text, flags=re.DOTALL)
-    require(match, f"{text!r}", "a name, or name:value,key=value", "write it like 'power:1.5' or 'fixed:lags=3+17'")
+    require(
+        match,
+        f"{text!r}",
+        "a name, or name:value,key=value",
+        "write it like 'power:1.5' or 'fixed:lags=3+17'",
+    )
     assert match
     name, arguments = match[1], match[2] if match[2] is not None else match[3]
     positional: list[str] = []
@@ -25,7 +31,12 @@ def split_part(text: str) -> tuple[str, list[str], dict[str, str]]:
         key, equals, value = piece.partition("=")
         if equals and re.fullmatch(r"\s*[A-Za-z_]\w*\s*", key):
             last = key.strip()
-            require(last not in named, f"{last!r} given twice in {text!r}", "each key once", "remove one")
+            require(
+                last not in named,
+                f"{last!r} given twice in {text!r}",
+                "each key once",
+                "remove one",
+            )
             named[last] = value.strip()
         elif last is not None:  # kernel=osc:0.05,0.3 — a bare value goes on with the one before it
             named[last] += "," + piece.strip()

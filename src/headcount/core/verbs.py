@@ -1,7 +1,9 @@
-"""Folders that are also verbs: `hc.construct(…)` and `hc.train(…)` while `headcount.construct` and `headcount.train` are packages.
+"""Folders that are also verbs: `hc.construct(…)` and `hc.train(…)` while `headcount.construct` and
+`headcount.train` are packages.
 
-Importing a package binds it as an attribute of its parent, over any function of the same name. So the package itself is
-made callable, and both readings of the name give the same object whatever was imported first.
+Importing a package binds it as an attribute of its parent, over any function of the same name. So
+the package itself is made callable, and both readings of the name give the same object whatever was
+imported first.
 """
 
 import functools

@@ -6,7 +6,8 @@ from typing import Any
 
 import jax
 
-# Without fusion emitters a training run compiles three times as fast and runs 1 to 1.6 times as long (jaxlib 0.10, ten shapes).
+# Without fusion emitters a training run compiles three times as fast and runs 1 to 1.6 times as
+# long (jaxlib 0.10, ten shapes).
 PLAIN: Mapping[str, Any] = {"xla_cpu_use_fusion_emitters": False}
 # Up to ten times as fast, and runs 3 to 8 times as long: for what runs once.
 QUICK: Mapping[str, Any] = {**PLAIN, "xla_backend_optimization_level": 0}
@@ -18,7 +19,11 @@ def known(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> known({"xla_backend_optimization_level": 0, "no_such_option": 1})
     {'xla_backend_optimization_level': 0}
     """
-    return {name: value for name, value in options.items() if _takes(name, value)} if jax.default_backend() == "cpu" else {}
+    return (
+        {name: value for name, value in options.items() if _takes(name, value)}
+        if jax.default_backend() == "cpu"
+        else {}
+    )
 
 
 @functools.cache

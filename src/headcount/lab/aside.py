@@ -1,4 +1,6 @@
-"""Work that needs no training (floors, rates, errata, figures), in processes of its own beside the main one, one a core."""
+"""Work that needs no training (floors, rates, errata, figures), in processes of its own beside the
+main one, one a core.
+"""
 
 import multiprocessing
 import signal
@@ -10,11 +12,15 @@ from headcount.lab.local import cores
 
 
 class Aside:
-    """A pool that is ended with its block, whatever happens. Functions and arguments are pickled: pass those of modules."""
+    """A pool that is ended with its block, whatever happens. Functions and arguments are pickled:
+    pass those of modules.
+    """
 
     def __enter__(self) -> "Aside":
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(cores(), context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+        self._pool = ProcessPoolExecutor(
+            cores(), context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+        )
         return self
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":

@@ -1,8 +1,9 @@
 """What carries batches of runs to workers and brings back their records.
 
-An engine knows nothing of stores, retries or order. It tells which workers are idle (by the key of what they computed
-last: that program is compiled there), takes a batch for one of them, and reports what happened. A worker that dies is
-an event like any other, never an exception, and its place is filled again.
+An engine knows nothing of stores, retries or order. It tells which workers are idle (by the key of
+what they computed last: that program is compiled there), takes a batch for one of them, and reports
+what happened. A worker that dies is an event like any other, never an exception, and its place is
+filled again.
 """
 
 import abc
@@ -13,7 +14,9 @@ from headcount.lab.runner import AbstractRunner, Answer, Job
 
 
 class EngineError(HeadcountError):
-    """No worker can be started, or the cluster is gone: nothing that another try at the same run would mend."""
+    """No worker can be started, or the cluster is gone: nothing that another try at the same run
+    would mend.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +46,9 @@ class Came:
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """The batch is over. `error` says why the runs without an answer have none; `lost` that the worker died of it."""
+    """The batch is over. `error` says why the runs without an answer have none; `lost` that the
+    worker died of it.
+    """
 
     batch: int
     error: str = ""
@@ -62,7 +67,9 @@ class AbstractEngine(abc.ABC):
 
     @abc.abstractmethod
     def idle(self) -> list[str | None]:
-        """One entry a worker that can take a batch: the key it computed last, None for a fresh one."""
+        """One entry a worker that can take a batch: the key it computed last, None for a fresh
+        one.
+        """
 
     @abc.abstractmethod
     def submit(self, batch: Batch) -> None:

@@ -1,10 +1,11 @@
 """What a sweep will cost, before it is started.
 
-For each shape the CPU seconds of a run are those of stored runs of that shape or, where there are none, measured: the same
-run cut to two small numbers of steps, on a worker of the same kind as in the sweep, drawn out in a straight line to the
-whole, and the compilation added once. CPU seconds are what a run takes on a core of its own: on a busy machine it ends later
-than told. Calibration ends after a short while; shapes that were not reached count as the mean of those that were,
-and the estimate says how many that is. Nothing is written.
+For each shape the CPU seconds of a run are those of stored runs of that shape or, where there are
+none, measured: the same run cut to two small numbers of steps, on a worker of the same kind as in
+the sweep, drawn out in a straight line to the whole, and the compilation added once. CPU seconds
+are what a run takes on a core of its own: on a busy machine it ends later than told. Calibration
+ends after a short while; shapes that were not reached count as the mean of those that were, and the
+estimate says how many that is. Nothing is written.
 """
 
 import dataclasses
@@ -39,7 +40,9 @@ class Estimate:
         return {**dataclasses.asdict(self), "cpu_minutes": self.cpu_seconds / 60}
 
 
-def estimate(jobs: dict[str, Job], rows: Iterable[Row], engine: AbstractEngine, runner: AbstractRunner) -> Estimate:
+def estimate(
+    jobs: dict[str, Job], rows: Iterable[Row], engine: AbstractEngine, runner: AbstractRunner
+) -> Estimate:
     """The expected cost of the jobs without a row."""
     stored = {row.id: row for row in rows}
     to_do = [job for id, job in jobs.items() if id not in stored]
@@ -59,9 +62,15 @@ def estimate(jobs: dict[str, Job], rows: Iterable[Row], engine: AbstractEngine, 
     costs = [means.get(job.key, overall) for job in to_do]
     cpu = sum(costs) + compiling
     seconds = max(cpu / engine.size, max(costs, default=0.0))
-    ends = datetime.datetime.now().astimezone() + datetime.timedelta(seconds=seconds) if math.isfinite(seconds) else None
+    ends = (
+        datetime.datetime.now().astimezone() + datetime.timedelta(seconds=seconds)
+        if math.isfinite(seconds)
+        else None
+    )
     told = ends.isoformat(timespec="minutes") if ends else ""
-    return Estimate(len(to_do), engine.size, cpu, seconds, len(shapes), len(shapes & set(means)), told)
+    return Estimate(
+        len(to_do), engine.size, cpu, seconds, len(shapes), len(shapes & set(means)), told
+    )
 
 
 class _Trial:
@@ -78,7 +87,9 @@ class _Trial:
         return max(0.0, first - second), max(0.0, second + self.t * (third - second))
 
 
-def _calibrate(jobs: list[Job], engine: AbstractEngine, runner: AbstractRunner) -> dict[str, tuple[float, float]]:
+def _calibrate(
+    jobs: list[Job], engine: AbstractEngine, runner: AbstractRunner
+) -> dict[str, tuple[float, float]]:
     """Key → seconds to compile and seconds of a whole run, for as many keys as the time allows."""
     found: dict[str, tuple[float, float]] = {}
     if not jobs:
@@ -88,7 +99,9 @@ def _calibrate(jobs: list[Job], engine: AbstractEngine, runner: AbstractRunner) 
     begun = time.monotonic()
     engine.start(runner)
     try:
-        while (queue or waiting) and time.monotonic() - begun < (CALIBRATION_SECONDS if found else AT_MOST):
+        while (queue or waiting) and time.monotonic() - begun < (
+            CALIBRATION_SECONDS if found else AT_MOST
+        ):
             while queue and engine.idle():
                 number, job = queue.pop(0)
                 waiting[number] = _Trial(job, runner)

@@ -1,7 +1,9 @@
-"""Hypotheses fixed before anything runs: a claim as data, in parts, with margin, seeds, cells and the paper's figures.
+"""Hypotheses fixed before anything runs: a claim as data, in parts, with margin, seeds, cells and
+the paper's figures.
 
-A claim turns losses into effects and says in which `Region` the mean effect must lie to support it and in which it
-refutes it; one engine (`lab/evidence.py`, `lab/verdict.py`) judges all of them. With margin delta:
+A claim turns losses into effects and says in which `Region` the mean effect must lie to support it
+and in which it refutes it; one engine (`lab/evidence.py`, `lab/verdict.py`) judges all of them.
+With margin delta:
 
     kind              effect of seed r                     supported in     refuted in
     Benefit           level(worse) - level(better)         (delta, inf)     (-inf, delta)
@@ -10,11 +12,12 @@ refutes it; one engine (`lab/evidence.py`, `lab/verdict.py`) judges all of them.
     AccuracyAtLeast   accuracy - value                     (0, inf)         (-inf, 0)
     AccuracyBelow     value - accuracy                     (0, inf)         (-inf, 0)
 
-An addition that makes things *worse* by more than delta neither supports NoBenefit (the arms are not equal) nor refutes
-it (there is no benefit): it stays inconclusive, and the interval shows why.
+An addition that makes things *worse* by more than delta neither supports NoBenefit (the arms are
+not equal) nor refutes it (there is no benefit): it stays inconclusive, and the interval shows why.
 
-A hypothesis holds if every part holds in every cell. Cells are the settings that the claim is silent about (learning
-rate x initial decay rates p): a statement about architectures must not hang on them.
+A hypothesis holds if every part holds in every cell. Cells are the settings that the claim is
+silent about (learning rate x initial decay rates p): a statement about architectures must not hang
+on them.
 
 Worked example — experiment 4a, one number of heads, one cell:
 
@@ -47,7 +50,8 @@ EQUAL_PARAMETERS = 0.05  # arms "of equal parameters" may differ by this fractio
 
 @dataclasses.dataclass(frozen=True)
 class ArmResult:
-    """What one finished run hands in. `loss` is inf for a run that diverged; a run that did not happen has no record.
+    """What one finished run hands in. `loss` is inf for a run that diverged; a run that did not
+    happen has no record.
 
     `floor` is the best loss computed for this architecture (not trained), where one is known.
     """
@@ -62,12 +66,32 @@ class ArmResult:
 
     def __post_init__(self):
         where = f"{self.arm}, {self.cell}, seed {self.seed}"
-        require(not math.isnan(self.loss), f"{where}: loss is NaN", "a number, or inf if the run diverged", "enter divergence as inf")
-        require(self.loss > 0, f"{where}: loss {self.loss:g}", "a loss > 0", "evaluate in float64: a trained loss is never exactly 0")
+        require(
+            not math.isnan(self.loss),
+            f"{where}: loss is NaN",
+            "a number, or inf if the run diverged",
+            "enter divergence as inf",
+        )
+        require(
+            self.loss > 0,
+            f"{where}: loss {self.loss:g}",
+            "a loss > 0",
+            "evaluate in float64: a trained loss is never exactly 0",
+        )
         good = self.floor is None or 0 <= self.floor < math.inf
-        require(good, f"{where}: floor {self.floor}", "a finite number >= 0, or None", "leave an unknown floor out")
+        require(
+            good,
+            f"{where}: floor {self.floor}",
+            "a finite number >= 0, or None",
+            "leave an unknown floor out",
+        )
         good = self.accuracy is None or 0 <= self.accuracy <= 1
-        require(good, f"{where}: accuracy {self.accuracy}", "a number in [0, 1]", "give the fraction, not percent")
+        require(
+            good,
+            f"{where}: accuracy {self.accuracy}",
+            "a number in [0, 1]",
+            "give the fraction, not percent",
+        )
         good = self.parameters is None or self.parameters > 0
         require(good, f"{where}: {self.parameters} parameters", "a number > 0", "count the weights")
 
@@ -77,7 +101,9 @@ class ArmResult:
 
 
 class AbstractClaim(abc.ABC):
-    """One comparison that can be supported or refuted. `metric` is the field of `ArmResult` it reads."""
+    """One comparison that can be supported or refuted. `metric` is the field of `ArmResult` it
+    reads.
+    """
 
     metric: ClassVar[str] = "loss"
     equal_parameters: bool = False
@@ -89,7 +115,9 @@ class AbstractClaim(abc.ABC):
 
     @abc.abstractmethod
     def effects(self, values: Mapping[str, np.ndarray], scale: Scale) -> np.ndarray:
-        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k = 1 but for 'the best of')."""
+        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k = 1
+        but for 'the best of').
+        """
 
     @abc.abstractmethod
     def regions(self, margin: float) -> tuple[Region, Region]:
@@ -128,7 +156,9 @@ class Benefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class NoBenefit(AbstractClaim):
-    """`added` is as good as `plain`, no better and no worse than the margin: two one-sided tests."""
+    """`added` is as good as `plain`, no better and no worse than the margin: two one-sided
+    tests.
+    """
 
     plain: str
     added: str
@@ -150,9 +180,11 @@ class NoBenefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class BelowThreshold(AbstractClaim):
-    """The best of `candidates` has a loss below `threshold`: some candidate's interval lies below it.
+    """The best of `candidates` has a loss below `threshold`: some candidate's interval lies below
+    it.
 
-    Choosing the best after seeing the results is paid for: with k candidates each is tested at alpha/k.
+    Choosing the best after seeing the results is paid for: with k candidates each is tested at
+    alpha/k.
     """
 
     candidates: tuple[str, ...]
@@ -160,14 +192,24 @@ class BelowThreshold(AbstractClaim):
 
     def __post_init__(self):
         require(self.candidates, "no candidate arms", "at least one", "name the arms")
-        require(0 < self.threshold < math.inf, f"threshold {self.threshold:g}", "a finite number > 0", "give the loss to stay below")
+        require(
+            0 < self.threshold < math.inf,
+            f"threshold {self.threshold:g}",
+            "a finite number > 0",
+            "give the loss to stay below",
+        )
 
     @property
     def arms(self):
         return self.candidates
 
     def effects(self, values, scale):
-        return np.stack([scale.level(np.float64(self.threshold)) - scale.level(values[arm]) for arm in self.candidates])  # [k, R]
+        return np.stack(
+            [
+                scale.level(np.float64(self.threshold)) - scale.level(values[arm])
+                for arm in self.candidates
+            ]
+        )  # [k, R]
 
     def regions(self, margin):
         return Region(low=0.0), Region(high=0.0)
@@ -188,7 +230,12 @@ class AbstractAccuracy(AbstractClaim):
     value: float
 
     def __post_init__(self):
-        require(0 < self.value <= 1, f"accuracy {self.value:g}", "a number in (0, 1]", "give the fraction, not percent")
+        require(
+            0 < self.value <= 1,
+            f"accuracy {self.value:g}",
+            "a number in (0, 1]",
+            "give the fraction, not percent",
+        )
 
     @property
     def arms(self):
@@ -251,10 +298,11 @@ class Reported:
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """A pre-registered insight. `trivial` is the loss of the best constant predictor, which also is what a diverged run counts as.
+    """A pre-registered insight. `trivial` is the loss of the best constant predictor, which also is
+    what a diverged run counts as.
 
-    `outside` says why the theorem behind the claim does not cover the setting, where it does not: the verdict then is
-    "outside the theorem's assumptions", whatever was measured.
+    `outside` says why the theorem behind the claim does not cover the setting, where it does not:
+    the verdict then is "outside the theorem's assumptions", whatever was measured.
     """
 
     id: str
@@ -278,13 +326,38 @@ class Hypothesis:
         where = f"hypothesis {self.id}"
         require(self.parts, f"{where} has no parts", "at least one", "add a Part with its claim")
         _distinct([part.name for part in self.parts], f"{where}: part names")
-        require(self.cells, f"{where} has no cells", "at least one", "leave cells out for the one default cell")
+        require(
+            self.cells,
+            f"{where} has no cells",
+            "at least one",
+            "leave cells out for the one default cell",
+        )
         _distinct(self.cells, f"{where}: cells")
         _distinct(self.seeds, f"{where}: seeds")
-        require(len(self.seeds) >= FEWEST_SEEDS, f"{where}: {len(self.seeds)} seeds", f"at least {FEWEST_SEEDS}", "register more seeds")
-        require(0 < self.margin < math.inf, f"{where}: margin {self.margin}", "a finite number > 0", "0.30 for log10 ratios, 0.02 nats")
-        require(0 < self.alpha < 0.5, f"{where}: alpha {self.alpha:g}", "a number in (0, 0.5)", "pass 0.05")
-        require(0 < self.trivial < math.inf, f"{where}: trivial loss {self.trivial:g}", "a finite number > 0", "1 for normalised MSE")
+        require(
+            len(self.seeds) >= FEWEST_SEEDS,
+            f"{where}: {len(self.seeds)} seeds",
+            f"at least {FEWEST_SEEDS}",
+            "register more seeds",
+        )
+        require(
+            0 < self.margin < math.inf,
+            f"{where}: margin {self.margin}",
+            "a finite number > 0",
+            "0.30 for log10 ratios, 0.02 nats",
+        )
+        require(
+            0 < self.alpha < 0.5,
+            f"{where}: alpha {self.alpha:g}",
+            "a number in (0, 0.5)",
+            "pass 0.05",
+        )
+        require(
+            0 < self.trivial < math.inf,
+            f"{where}: trivial loss {self.trivial:g}",
+            "a finite number > 0",
+            "1 for normalised MSE",
+        )
 
     @property
     def confidence(self) -> float:
@@ -304,10 +377,15 @@ def cross(**factors: Iterable[object]) -> tuple[str, ...]:
     ('lr=0.001,p=uniform', 'lr=0.001,p=log-spaced')
     """
     points = itertools.product(*factors.values())
-    return tuple(",".join(f"{name}={level}" for name, level in zip(factors, point, strict=True)) for point in points)
+    return tuple(
+        ",".join(f"{name}={level}" for name, level in zip(factors, point, strict=True))
+        for point in points
+    )
 
 
 def _distinct(names: Iterable[object], what: str) -> None:
     names = list(names)
     twice = sorted({str(name) for name in names if names.count(name) > 1})
-    require(not twice, f"{what}: {', '.join(twice)} given twice", "each once", "rename or remove one")
+    require(
+        not twice, f"{what}: {', '.join(twice)} given twice", "each once", "rename or remove one"
+    )

@@ -1,11 +1,13 @@
-"""The local engine: processes of our own, one compute thread each, started when there is work for them.
+"""The local engine: processes of our own, one compute thread each, started when there is work for
+them.
 
-One-thread processes, one a core, are half as fast again as one process on all cores at this size of model (numerics:
-XLA's own threads waste a third of the CPU), and their sums do not depend on how many threads there are, so neither
-do the figures. The limits are in the environment before the child's Python starts: XLA and BLAS read them when loaded.
+One-thread processes, one a core, are half as fast again as one process on all cores at this size of
+model (numerics: XLA's own threads waste a third of the CPU), and their sums do not depend on how
+many threads there are, so neither do the figures. The limits are in the environment before the
+child's Python starts: XLA and BLAS read them when loaded.
 
-The processes are started by `subprocess`, not by `multiprocessing`, which would import the user's main script again in
-each of them.
+The processes are started by `subprocess`, not by `multiprocessing`, which would import the user's
+main script again in each of them.
 """
 
 import contextlib
@@ -34,10 +36,12 @@ def cores() -> int:
 
 
 def one_thread() -> dict[str, str]:
-    """Environment variables that keep a process to one compute thread; a user's other XLA flags stay.
+    """Environment variables that keep a process to one compute thread; a user's other XLA flags
+    stay.
 
-    NPROC sizes XLA's pools, and with them how it splits a sum: without it the last digits of a matrix product depend on the
-    number of cores that the process may use, even with multi-threaded Eigen off (a test sees it).
+    NPROC sizes XLA's pools, and with them how it splits a sum: without it the last digits of a
+    matrix product depend on the number of cores that the process may use, even with multi-threaded
+    Eigen off (a test sees it).
     """
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
@@ -47,7 +51,14 @@ def one_thread() -> dict[str, str]:
 class _Worker:
     """One child process, and the thread that reads what it says into the engine's queue."""
 
-    def __init__(self, number: int, runner: AbstractRunner, said: "queue.Queue[Any]", log: IO[bytes], pin: bool):
+    def __init__(
+        self,
+        number: int,
+        runner: AbstractRunner,
+        said: "queue.Queue[Any]",
+        log: IO[bytes],
+        pin: bool,
+    ):
         self.number, self.log = number, log
         self.key: str | None = None
         self.batch: Batch | None = None
@@ -99,11 +110,18 @@ class _Worker:
 
 
 class LocalEngine(AbstractEngine):
-    """Worker processes on this machine: as many as cores, or `workers`; with `pin` each stays on a core of its own."""
+    """Worker processes on this machine: as many as cores, or `workers`; with `pin` each stays on a
+    core of its own.
+    """
 
     def __init__(self, workers: int | None = None, pin: bool = False):
         self._count = cores() if workers is None else workers
-        require(self._count >= 1, f"workers {workers}", "at least 1", "give a number, or leave it out for one a core")
+        require(
+            self._count >= 1,
+            f"workers {workers}",
+            "at least 1",
+            "give a number, or leave it out for one a core",
+        )
         self.pin = pin
         self._workers: list[_Worker] = []
         self._said: queue.Queue[Any] = queue.Queue()
@@ -181,9 +199,19 @@ class LocalEngine(AbstractEngine):
         worker.log.close()
         self._stillborn = 0 if worker.ready else self._stillborn + 1
         if self._stillborn >= STILLBORN:
-            raise EngineError(f"worker processes cannot start (exit {code}): {words or 'no message'}")
-        how = f"the worker was killed by signal {-code}" if code < 0 else f"the worker ended with code {code}"
-        return [Ended(worker.batch.number, f"{how}; {words}".rstrip("; "), lost=True)] if worker.batch else []
+            raise EngineError(
+                f"worker processes cannot start (exit {code}): {words or 'no message'}"
+            )
+        how = (
+            f"the worker was killed by signal {-code}"
+            if code < 0
+            else f"the worker ended with code {code}"
+        )
+        return (
+            [Ended(worker.batch.number, f"{how}; {words}".rstrip("; "), lost=True)]
+            if worker.batch
+            else []
+        )
 
     def stop(self) -> None:
         workers, self._workers = self._workers, []

@@ -1,11 +1,13 @@
-"""Who works on which run, so that two sweeps can share a store, and a dead one's work is taken over.
+"""Who works on which run, so that two sweeps can share a store, and a dead one's work is taken
+over.
 
-A sweep is known by a random name and by its process: place (machine, boot and process namespace), process number and
-the start time of that process in the kernel's own ticks, which no other process of that boot shares. It is alive when
-that process exists *and* its counter moves: every sweep raises its own counter about once a second. The other side
-measures with its own monotonic clock how long it has seen the same value. No wall clock is read anywhere, so setting
-the time back or forth changes nothing; and a sweep that was stopped for a while and goes on does no harm either, since
-a run computed twice is stored once (the first row stays).
+A sweep is known by a random name and by its process: place (machine, boot and process namespace),
+process number and the start time of that process in the kernel's own ticks, which no other process
+of that boot shares. It is alive when that process exists *and* its counter moves: every sweep
+raises its own counter about once a second. The other side measures with its own monotonic clock how
+long it has seen the same value. No wall clock is read anywhere, so setting the time back or forth
+changes nothing; and a sweep that was stopped for a while and goes on does no harm either, since a
+run computed twice is stored once (the first row stays).
 """
 
 import dataclasses
@@ -16,7 +18,9 @@ import uuid
 from pathlib import Path
 
 BEAT_SECONDS = 1.0
-GRACE_SECONDS = 30.0  # a counter that has not moved for so long belongs to a stopped or unreachable sweep
+GRACE_SECONDS = (
+    30.0  # a counter that has not moved for so long belongs to a stopped or unreachable sweep
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +54,9 @@ class Watch:
 
     def __init__(self, grace: float = GRACE_SECONDS):
         self.grace = grace
-        self._seen: dict[str, tuple[int, float]] = {}  # owner → counter, when it was first seen at that
+        self._seen: dict[
+            str, tuple[int, float]
+        ] = {}  # owner → counter, when it was first seen at that
 
     def alive(self, owner: Owner) -> bool:
         """The process exists and its counter moved not long ago."""
@@ -64,13 +70,19 @@ class Watch:
 
 def place() -> str:
     """The machine, its boot and the process namespace: where a process number means something."""
-    return "/".join([socket.gethostname(), _text(Path("/proc/sys/kernel/random/boot_id")), _namespace()])
+    return "/".join(
+        [socket.gethostname(), _text(Path("/proc/sys/kernel/random/boot_id")), _namespace()]
+    )
 
 
 def started(pid: int) -> str:
-    """When the process began, in the kernel's ticks since boot; '' where the system does not say."""
+    """When the process began, in the kernel's ticks since boot; '' where the system does not
+    say.
+    """
     stat = _text(Path(f"/proc/{pid}/stat"))
-    return stat.rpartition(")")[2].split()[19] if ")" in stat else ""  # field 22; the name before it may hold anything
+    return (
+        stat.rpartition(")")[2].split()[19] if ")" in stat else ""
+    )  # field 22; the name before it may hold anything
 
 
 def _runs(pid: int) -> bool:

@@ -4,9 +4,10 @@
     >>> len(plan.changes_made()), plan.changes_made()[0]
     (12, {'model.heads': 1, 'train.lr': 0.1, 'seed': 0})
 
-Three ways to change it, crossed with each other and with the seeds: `axes` (every combination, or with `one_at_a_time`
-the baseline and then each value on its own) and `changes` (a list of sets of values that go together). Keys are dotted
-paths into the baseline. Every run is read and checked before the first one starts, and all faults are told at once.
+Three ways to change it, crossed with each other and with the seeds: `axes` (every combination, or
+with `one_at_a_time` the baseline and then each value on its own) and `changes` (a list of sets of
+values that go together). Keys are dotted paths into the baseline. Every run is read and checked
+before the first one starts, and all faults are told at once.
 """
 
 import copy
@@ -38,12 +39,28 @@ class SweepPlan(Spec):
     @pydantic.model_validator(mode="after")
     def _check(self) -> "SweepPlan":
         for key, values in self.axes.items():
-            require(values, f"axis {key!r} has no values", "at least one", "add a value or drop the axis")
+            require(
+                values,
+                f"axis {key!r} has no values",
+                "at least one",
+                "add a value or drop the axis",
+            )
             clash = [key for change in self.changes if key in change]
             require(not clash, f"{key!r} is an axis and in a change", "one of the two", "drop one")
-        require(self.seeds != [], "an empty list of seeds", "at least one", "give seeds: 3, or leave it out")
-        twice = self.seeds is not None and "seed" in {*self.axes, *self.baseline, *(key for change in self.changes for key in change)}
-        require(not twice, "seeds, and seed in the baseline or an axis", "one of the two", "drop one")
+        require(
+            self.seeds != [],
+            "an empty list of seeds",
+            "at least one",
+            "give seeds: 3, or leave it out",
+        )
+        twice = self.seeds is not None and "seed" in {
+            *self.axes,
+            *self.baseline,
+            *(key for change in self.changes for key in change),
+        }
+        require(
+            not twice, "seeds, and seed in the baseline or an axis", "one of the two", "drop one"
+        )
         count = len(self.seeds) if isinstance(self.seeds, list) else self.seeds or 1
         for values in self.axes.values():
             count *= 1 if self.one_at_a_time else len(values)
@@ -55,7 +72,10 @@ class SweepPlan(Spec):
         """The plan of a YAML, TOML or JSON file."""
         path = Path(path)
         require(
-            path.suffix in SPEC_ENDINGS, f"plan {path}", f"a file that ends in {', '.join(SPEC_ENDINGS)}", "see headcount sweep --example"
+            path.suffix in SPEC_ENDINGS,
+            f"plan {path}",
+            f"a file that ends in {', '.join(SPEC_ENDINGS)}",
+            "see headcount sweep --example",
         )
         values = read_mapping(path)
         try:
@@ -67,12 +87,26 @@ class SweepPlan(Spec):
         """What each run changes in the baseline: dotted key → value."""
         named = [[(key, value) for value in values] for key, values in self.axes.items()]
         if self.one_at_a_time:
-            along: list[dict[str, Any]] = [{}, *({key: value} for axis in named for key, value in axis)]
+            along: list[dict[str, Any]] = [
+                {},
+                *({key: value} for axis in named for key, value in axis),
+            ]
         else:
             along = [dict(point) for point in itertools.product(*named)]
-        seeds = self.seeds if isinstance(self.seeds, list) else range(self.seeds) if self.seeds else [None]
+        seeds = (
+            self.seeds
+            if isinstance(self.seeds, list)
+            else range(self.seeds)
+            if self.seeds
+            else [None]
+        )
         drawn = [{} if seed is None else {"seed": seed} for seed in seeds]
-        return [{**change, **point, **seed} for change in self.changes or [{}] for point in along for seed in drawn]
+        return [
+            {**change, **point, **seed}
+            for change in self.changes or [{}]
+            for point in along
+            for seed in drawn
+        ]
 
     def specs(self, read: Callable[[Mapping[str, Any]], Spec]) -> list[Spec]:
         """Every run, each once, or an `InputError` with every fault of every run."""
@@ -113,8 +147,14 @@ def changed(baseline: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str,
 
 
 def reason(error: InputError) -> str:
-    """One fault among several; the list of all valid keys, which a lone fault ends with, would be told again and again."""
-    return error.got if error.expected.startswith("keys ") else f"{error.got} (expected {error.expected}; {error.fix})"
+    """One fault among several; the list of all valid keys, which a lone fault ends with, would be
+    told again and again.
+    """
+    return (
+        error.got
+        if error.expected.startswith("keys ")
+        else f"{error.got} (expected {error.expected}; {error.fix})"
+    )
 
 
 def _told(change: Mapping[str, Any]) -> str:
@@ -122,7 +162,9 @@ def _told(change: Mapping[str, Any]) -> str:
 
 
 def _refusal(reasons: dict[str, list[str]], total: int) -> InputError:
-    """All reasons on one line, each with the first run that has it. A fault of every run is told as the plan's own."""
+    """All reasons on one line, each with the first run that has it. A fault of every run is told as
+    the plan's own.
+    """
     parts = []
     for reason, where in itertools.islice(reasons.items(), SHOWN):
         others = f" and {len(where) - 1} more" if len(where) > 1 else ""
@@ -130,4 +172,8 @@ def _refusal(reasons: dict[str, list[str]], total: int) -> InputError:
     if len(reasons) > SHOWN:
         parts.append(f"{len(reasons) - SHOWN} further reasons")
     bad = len({run for where in reasons.values() for run in where})
-    return InputError(f"{bad} of {total} runs are impossible: {'; '.join(parts)}", "possible runs only", "correct the plan and run again")
+    return InputError(
+        f"{bad} of {total} runs are impossible: {'; '.join(parts)}",
+        "possible runs only",
+        "correct the plan and run again",
+    )

@@ -1,8 +1,9 @@
 """How far a sweep is, and when it will end.
 
-The time left is the sum, over the open runs, of what finished runs of the same shape took, divided by the number of workers. A
-shape not seen yet counts by what its runner foretells, corrected by how right it was for those seen, and a compilation: a plan that
-begins with its longest runs does not foretell hours. Only a monotonic clock is read.
+The time left is the sum, over the open runs, of what finished runs of the same shape took, divided
+by the number of workers. A shape not seen yet counts by what its runner foretells, corrected by how
+right it was for those seen, and a compilation: a plan that begins with its longest runs does not
+foretell hours. Only a monotonic clock is read.
 """
 
 import dataclasses
@@ -14,7 +15,9 @@ from headcount.lab.runner import Job
 
 @dataclasses.dataclass
 class Progress:
-    """The state of a sweep, shown by whoever watches it. `news` are lines to be told once, such as failures."""
+    """The state of a sweep, shown by whoever watches it. `news` are lines to be told once, such as
+    failures.
+    """
 
     total: int
     before: int = 0  # stored by earlier sweeps
@@ -39,12 +42,16 @@ class Progress:
         parts = [f"{self.done}/{self.total} runs"]
         parts += [f"{self.failed} failed"] if self.failed else []
         parts += [f"{self.running} running"] if self.running else []
-        parts += [f"about {spoken(self.seconds_left)} left"] if self.seconds_left is not None else []
+        parts += (
+            [f"about {spoken(self.seconds_left)} left"] if self.seconds_left is not None else []
+        )
         return ", ".join(parts)
 
 
 class Pace:
-    """Seconds by shape, learned as runs come in; `work` foretells roughly the seconds of a job of a shape not seen yet."""
+    """Seconds by shape, learned as runs come in; `work` foretells roughly the seconds of a job of a
+    shape not seen yet.
+    """
 
     def __init__(self, work: Callable[[Job], float] = lambda job: 1.0) -> None:
         self._foretell, self._work = work, dict[str, float]()
@@ -59,7 +66,11 @@ class Pace:
     def learn(self, job: Job, run: float, compiling: float = 0.0) -> None:
         total, count = self._seen.get(job.key, (0.0, 0))
         self._seen[job.key] = (total + run, count + 1)
-        self._run, self._foretold, self._compiled = self._run + run, self._foretold + self.work(job), self._compiled + compiling
+        self._run, self._foretold, self._compiled = (
+            self._run + run,
+            self._foretold + self.work(job),
+            self._compiled + compiling,
+        )
 
     def left(self, jobs: Iterable[Job], workers: int) -> float | None:
         """Expected seconds until these are done; None before anything is known."""
@@ -69,7 +80,9 @@ class Pace:
         open_jobs = list(jobs)
         unseen = {job.key for job in open_jobs if job.key not in means}
         pace, compiling = self._run / self._foretold, self._compiled / len(means)
-        running = sum(means[job.key] if job.key in means else pace * self.work(job) for job in open_jobs)
+        running = sum(
+            means[job.key] if job.key in means else pace * self.work(job) for job in open_jobs
+        )
         return (running + compiling * len(unseen)) / workers
 
 

@@ -1,8 +1,10 @@
-"""The Ray engine, for when one machine is not enough: plain remote tasks, a batch of runs each, one core a task.
+"""The Ray engine, for when one machine is not enough: plain remote tasks, a batch of runs each, one
+core a task.
 
-A task is a generator, so each record comes back as it is computed and a worker that dies loses only what it had not yet
-sent. Ray's own retries are off: a task run twice by Ray would hide the death from our bounded count of attempts. The
-driver alone writes the store. Nothing is reported to anyone: Ray's usage statistics are switched off.
+A task is a generator, so each record comes back as it is computed and a worker that dies loses only
+what it had not yet sent. Ray's own retries are off: a task run twice by Ray would hide the death
+from our bounded count of attempts. The driver alone writes the store. Nothing is reported to
+anyone: Ray's usage statistics are switched off.
 """
 
 import importlib.util
@@ -20,11 +22,23 @@ COUNT_SECONDS = 5.0  # a cluster may grow: its cores are counted again so often
 
 
 class RayEngine(AbstractEngine):
-    """Tasks on the Ray cluster at `address` (None: start one here for this sweep; "auto": the one that runs here already)."""
+    """Tasks on the Ray cluster at `address` (None: start one here for this sweep; "auto": the one
+    that runs here already).
+    """
 
     def __init__(self, address: str | None = None, workers: int | None = None):
-        require(importlib.util.find_spec("ray") is not None, "engine ray, but Ray is not installed", "Ray", "pip install 'headcount[ray]'")
-        require(workers is None or workers >= 1, f"workers {workers}", "at least 1", "give a number, or leave it out for one a core")
+        require(
+            importlib.util.find_spec("ray") is not None,
+            "engine ray, but Ray is not installed",
+            "Ray",
+            "pip install 'headcount[ray]'",
+        )
+        require(
+            workers is None or workers >= 1,
+            f"workers {workers}",
+            "at least 1",
+            "give a number, or leave it out for one a core",
+        )
         self.address, self.workers = address, workers
         self._ours = False  # did we connect, so that we must leave?
         self._tasks: dict[Any, Batch] = {}  # generator of records → its batch
@@ -42,7 +56,9 @@ class RayEngine(AbstractEngine):
             yield from carried.answers(wire)
 
         environment = {"env_vars": one_thread()}
-        self._remote = ray.remote(max_retries=0, num_cpus=1, runtime_env=environment, num_returns="streaming")(compute)
+        self._remote = ray.remote(
+            max_retries=0, num_cpus=1, runtime_env=environment, num_returns="streaming"
+        )(compute)
         self._runner = ray.put(runner)
 
     def idle(self) -> list[str | None]:
@@ -57,7 +73,10 @@ class RayEngine(AbstractEngine):
         try:
             ready, _ = ray.wait(list(self._tasks), timeout=timeout, fetch_local=False)
         except (ray.exceptions.RayError, ConnectionError) as error:
-            raise EngineError(f"the Ray cluster is gone ({type(error).__name__}); run the same command again when it is back") from None
+            raise EngineError(
+                f"the Ray cluster is gone ({type(error).__name__}); run the same command again when"
+                " it is back"
+            ) from None
         return [event for task in ready for event in self._heard(task)]
 
     def _heard(self, task: Any) -> list[Event]:
@@ -95,13 +114,25 @@ class RayEngine(AbstractEngine):
 
         if ray.is_initialized():
             return
-        here: dict[str, Any] = {"address": self.address} if self.address else {"num_cpus": self.workers, "include_dashboard": False}
+        here: dict[str, Any] = (
+            {"address": self.address}
+            if self.address
+            else {"num_cpus": self.workers, "include_dashboard": False}
+        )
         try:
             ray.init(logging_level=logging.ERROR, log_to_driver=False, **here)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            where = f"the Ray cluster at {self.address!r}" if self.address else "a Ray cluster of its own"
+            where = (
+                f"the Ray cluster at {self.address!r}"
+                if self.address
+                else "a Ray cluster of its own"
+            )
             reason = " ".join(str(error).split())[:200]
-            raise InputError(f"cannot reach {where} ({reason})", "a running cluster", "start one: ray start --head") from None
+            raise InputError(
+                f"cannot reach {where} ({reason})",
+                "a running cluster",
+                "start one: ray start --head",
+            ) from None
         self._ours = True
 
     def _cores(self) -> int:

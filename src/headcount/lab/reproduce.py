@@ -1,10 +1,11 @@
 """Run studies as one sweep and judge them: the lab's half of `headcount reproduce`.
 
-    studies -> runs (one sweep in one store; equal runs of different studies are trained once) -> records by arm
+    studies -> runs (one sweep in one store; equal runs of different studies are trained once) ->
+      records by arm
             -> numbers that need no training -> verdicts over the whole family
 
-Everything is a function of the specs and the store, so that the same command gives the same verdicts, however often it was
-interrupted.
+Everything is a function of the specs and the store, so that the same command gives the same
+verdicts, however often it was interrupted.
 """
 
 import dataclasses
@@ -37,7 +38,9 @@ SMALLEST = 1e-30  # a loss of exactly 0 (underflow of an exact model) counts as 
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """What training found for one arm in one cell: the mean over seeds of the loss, on the scale of the study, with an interval."""
+    """What training found for one arm in one cell: the mean over seeds of the loss, on the scale of
+    the study, with an interval.
+    """
 
     cell: str
     losses: tuple[float, ...]
@@ -90,10 +93,11 @@ def reproduce(
     watch: Callable[[Progress], None] | None = None,
     numbers: Callable[[Sequence[Study]], Known] | None = None,
 ) -> Reproduction | Summary:
-    """Train what is missing, then judge. An interrupted sweep returns its summary: run the same command to go on.
+    """Train what is missing, then judge. An interrupted sweep returns its summary: run the same
+    command to go on.
 
-    `numbers` computes what is known of every arm without training, when the sweep is complete and the cores are free for it;
-    without it they are computed here, one after another.
+    `numbers` computes what is known of every arm without training, when the sweep is complete and
+    the cores are free for it; without it they are computed here, one after another.
     """
     runs = [run for study in studies for run in planned(study)]
     unique = {run.spec.content_hash: run.spec for run in runs}
@@ -110,7 +114,9 @@ def reproduce(
     known = (numbers or known_numbers)(studies)
     judged = [study for study in studies if study.hypothesis is not None]
     decided = _verdicts(judged, results, known)
-    outcomes = tuple(_outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies)
+    outcomes = tuple(
+        _outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies
+    )
     computed = next(iter(rows.values())).record["versions"] if rows else versions()
     return Reproduction(outcomes, tuple(runs), summary, computed)
 
@@ -119,7 +125,10 @@ def _require_finished(rows: Iterable[Row]) -> None:
     """A failed run (an error, not a divergence) is no result: nothing is judged on the rest."""
     failed = [row for row in rows if row.status != FINISHED]
     if failed:
-        raise CheckFailed(f"{len(failed)} runs failed, the first with: {failed[0].error}; mend the cause and run the same command again")
+        raise CheckFailed(
+            f"{len(failed)} runs failed, the first with: {failed[0].error}; mend the cause and run"
+            " the same command again"
+        )
 
 
 def _results(study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row]) -> list[ArmResult]:
@@ -152,9 +161,17 @@ def known_numbers(studies: Sequence[Study]) -> Known:
     return {study.key: {arm.name: arm.numbers() for arm in study.arms} for study in studies}
 
 
-def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known) -> dict[str, Verdict]:
-    """Verdicts by study; floors and parameters go with the records. The eight insights, as meant, are one family; others stand alone."""
-    hypotheses = [dataclasses.replace(study.hypothesis, id=study.key) for study in studies if study.hypothesis is not None]
+def _verdicts(
+    studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known
+) -> dict[str, Verdict]:
+    """Verdicts by study; floors and parameters go with the records. The eight insights, as meant,
+    are one family; others stand alone.
+    """
+    hypotheses = [
+        dataclasses.replace(study.hypothesis, id=study.key)
+        for study in studies
+        if study.hypothesis is not None
+    ]
     told = {}
     for study in studies:
         sizes = {arm.name: parameters(arm) for arm in study.arms}
@@ -168,23 +185,40 @@ def _verdicts(studies: Sequence[Study], results: dict[str, list[ArmResult]], kno
     eight = [h for h in hypotheses if h.id in among]
     decided = list(decide_family(eight, {h.id: told[h.id] for h in eight}, INSIGHTS))
     decided += [decide(h, told[h.id]) for h in hypotheses if h.id not in among]
-    return {v.hypothesis.id: dataclasses.replace(v, hypothesis=_registered(studies, v.hypothesis.id)) for v in decided}
+    return {
+        v.hypothesis.id: dataclasses.replace(v, hypothesis=_registered(studies, v.hypothesis.id))
+        for v in decided
+    }
 
 
 def _registered(studies: Sequence[Study], key: str) -> Hypothesis:
-    """The hypothesis under its own id: within a family two variants of one experiment need different ones."""
-    return next(study.hypothesis for study in studies if study.key == key and study.hypothesis is not None)
+    """The hypothesis under its own id: within a family two variants of one experiment need
+    different ones.
+    """
+    return next(
+        study.hypothesis for study in studies if study.key == key and study.hypothesis is not None
+    )
 
 
 def parameters(arm: Arm) -> int:
     """Trainable numbers of the arm's model, from its shapes alone."""
     spec = RunSpec.from_values({**arm.run, "seed": 0})
-    shapes = structure(spec.model, source_of(spec.target(), spec.train.length, spec.train.precision))
-    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes) if np.issubdtype(leaf.dtype, np.inexact))
+    shapes = structure(
+        spec.model, source_of(spec.target(), spec.train.length, spec.train.precision)
+    )
+    return sum(
+        math.prod(leaf.shape)
+        for leaf in jax.tree.leaves(shapes)
+        if np.issubdtype(leaf.dtype, np.inexact)
+    )
 
 
 def _outcome(
-    study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row], known: Mapping[str, Numbers], verdict: Verdict | None
+    study: Study,
+    runs: Sequence[PlannedRun],
+    rows: dict[str, Row],
+    known: Mapping[str, Numbers],
+    verdict: Verdict | None,
 ) -> StudyOutcome:
     arms = []
     for arm in study.arms:
@@ -193,10 +227,18 @@ def _outcome(
         for cell in study.cells:
             found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
             told = summarised(cell, [loss_of(row, study.metric) for row in found], study.ratios)
-            accuracies = [a for row in found if (a := accuracy_of(row)) is not None and math.isfinite(a)]
-            learned.append(dataclasses.replace(told, accuracy=float(np.mean(accuracies)) if accuracies else None))
+            accuracies = [
+                a for row in found if (a := accuracy_of(row)) is not None and math.isfinite(a)
+            ]
+            learned.append(
+                dataclasses.replace(
+                    told, accuracy=float(np.mean(accuracies)) if accuracies else None
+                )
+            )
         first = next(iter(study.cells))
-        finals = tuple(rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first)
+        finals = tuple(
+            rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first
+        )
         arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), parameters(arm), finals))
     return StudyOutcome(study, tuple(arms), verdict)
 
@@ -207,7 +249,8 @@ def finals_of(outcome: StudyOutcome) -> dict[str, tuple[dict[str, float], ...]]:
 
 
 def summarised(cell: str, losses: Sequence[float], ratio: bool) -> Learned:
-    """Mean and 90% t-interval over seeds (their range where there are too few), on a logarithmic scale where losses are compared by ratio.
+    """Mean and 90% t-interval over seeds (their range where there are too few), on a logarithmic
+    scale where losses are compared by ratio.
 
     Diverged runs are counted apart. An interval ends at 0: losses are not negative.
     """

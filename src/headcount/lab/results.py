@@ -1,7 +1,9 @@
-"""The results of a store as tables: one row a run, or one row a run, metric and logged step. Reads only.
+"""The results of a store as tables: one row a run, or one row a run, metric and logged step. Reads
+only.
 
-Columns are `id`, the spec by dotted names, `status`, `outcome`, `step`, the final figures and the timings. CSV holds
-every digit of a float; Parquet has typed columns. A damaged row is left out and told.
+Columns are `id`, the spec by dotted names, `status`, `outcome`, `step`, the final figures and the
+timings. CSV holds every digit of a float; Parquet has typed columns. A damaged row is left out and
+told.
 """
 
 import csv
@@ -27,7 +29,11 @@ def results(path: str | Path, curves: bool = False) -> tuple[Table, list[str]]:
         rows, damaged = store.rows()
     place = {id: i for i, id in enumerate(specs)}
     rows.sort(key=lambda row: (place.get(row.id, len(place)), row.id))
-    lines = [line for row in rows for line in (_curves(row) if curves else [_line(row, specs.get(row.id, {}))])]
+    lines = [
+        line
+        for row in rows
+        for line in (_curves(row) if curves else [_line(row, specs.get(row.id, {}))])
+    ]
     names = list(dict.fromkeys(name for line in lines for name in line))
     return {name: [line.get(name) for line in lines] for name in names}, [str(id) for id in damaged]
 
@@ -55,7 +61,9 @@ def _curves(row: Row) -> Iterator[dict[str, Any]]:
 
 
 def to_csv(table: Table) -> str:
-    """RFC 4180 text, a header line first; floats with every digit, nothing for what is not there."""
+    """RFC 4180 text, a header line first; floats with every digit, nothing for what is not
+    there.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -66,7 +74,10 @@ def to_csv(table: Table) -> str:
 def to_parquet(table: Table) -> bytes:
     """A Parquet file; a column of mixed types becomes text."""
     require(
-        importlib.util.find_spec("pyarrow") is not None, "Parquet, but pyarrow is not installed", "pyarrow", "pip install 'headcount[data]'"
+        importlib.util.find_spec("pyarrow") is not None,
+        "Parquet, but pyarrow is not installed",
+        "pyarrow",
+        "pip install 'headcount[data]'",
     )
     import pyarrow
     import pyarrow.parquet
@@ -79,5 +90,7 @@ def to_parquet(table: Table) -> bytes:
         return pyarrow.array([None if value is None else str(value) for value in values])
 
     out = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table({name: column(values) for name, values in table.items()}), out)
+    pyarrow.parquet.write_table(
+        pyarrow.table({name: column(values) for name, values in table.items()}), out
+    )
     return out.getvalue().to_pybytes()

@@ -1,8 +1,8 @@
 """The store's tables, how they came to be, and how a file is opened.
 
-`STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all of them, so the
-road of a new store and that of an old one are the same, in one transaction each. A newer store, or a file that is
-none, is refused before anything is written.
+`STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all
+of them, so the road of a new store and that of an old one are the same, in one transaction each. A
+newer store, or a file that is none, is refused before anything is written.
 
 WAL mode: readers never wait for the writer, and a row is there whole or not at all after any crash.
 """
@@ -17,19 +17,24 @@ from headcount.core.errors import HeadcountError, InputError, require
 
 APPLICATION = 0x48434E54  # "HCNT" in the file's header: how a store is told from any other database
 BUSY_SECONDS = 30.0
-# A writer died in the middle of making the store: SQLite undoes that as soon as the file is opened for writing, and not before.
+# A writer died in the middle of making the store: SQLite undoes that as soon as the file is opened
+# for writing, and not before.
 UNFINISHED = ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY")
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
-        # A run is known by its spec before it is computed; the id is the hash of the spec, so the pair checks itself.
+        # A run is known by its spec before it is computed; the id is the hash of the spec, so the
+        # pair checks itself.
         "CREATE TABLE runs (id TEXT PRIMARY KEY, spec TEXT NOT NULL)",
         """CREATE TABLE results (
             id TEXT PRIMARY KEY, status TEXT NOT NULL, outcome TEXT, step INTEGER, sentence TEXT,
             metrics TEXT NOT NULL, final TEXT NOT NULL, seconds TEXT NOT NULL, versions TEXT NOT NULL, other TEXT NOT NULL,
             error TEXT NOT NULL, stored TEXT NOT NULL, checksum TEXT NOT NULL)""",
         # Who works on what, so that two sweeps share the work; see owners.py.
-        "CREATE TABLE owners (owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, beat INTEGER NOT NULL)",
+        (
+            "CREATE TABLE owners (owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT"
+            " NULL, started TEXT NOT NULL, beat INTEGER NOT NULL)"
+        ),
         "CREATE TABLE claims (id TEXT PRIMARY KEY, owner TEXT NOT NULL)",
         # For people with SQL: one line a run, metric and logged step.
         """CREATE VIEW curves AS
@@ -42,7 +47,9 @@ STEPS: tuple[tuple[str, ...], ...] = (
 
 
 class StoreError(HeadcountError):
-    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written is left."""
+    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written is
+    left.
+    """
 
 
 @contextlib.contextmanager
@@ -54,7 +61,9 @@ def told(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise InputError(
-                f"{path} is damaged or not a store ({error})", "a store written by headcount", "move it away or give another"
+                f"{path} is damaged or not a store ({error})",
+                "a store written by headcount",
+                "move it away or give another",
             ) from None
         if name.startswith("SQLITE_BUSY"):
             fix = "end the other program that holds it, then run the same command again"
@@ -69,7 +78,12 @@ def told(path: Path) -> Iterator[None]:
 
 def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Connection:
     """Open for writing: create, or bring up to date, or refuse."""
-    require(path.parent.is_dir(), f"store {path}", "a file in an existing folder", "create the folder first")
+    require(
+        path.parent.is_dir(),
+        f"store {path}",
+        "a file in an existing folder",
+        "create the folder first",
+    )
     if path.exists():
         _refuse(path, steps, _version(path))
     with told(path):
@@ -86,18 +100,33 @@ def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Conne
 
 def connect_read_only(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Connection:
     """Open for reading, also while a sweep writes."""
-    require(path.is_file(), f"there is no store {path}", "a file written by headcount sweep", "check the path")
+    require(
+        path.is_file(),
+        f"there is no store {path}",
+        "a file written by headcount sweep",
+        "check the path",
+    )
     found = _version(path)
     _refuse(path, steps, found)
     require(
-        found == len(steps), f"{path} has schema {found}", f"schema {len(steps)}", "bring it up to date: run headcount sweep on it once"
+        found == len(steps),
+        f"{path} has schema {found}",
+        f"schema {len(steps)}",
+        "bring it up to date: run headcount sweep on it once",
     )
     return _readable(path)
 
 
 def _version(path: Path) -> int:
-    """The schema version of a file, 0 for an empty one, -1 for one that is no store. Nothing is written."""
-    require(path.is_file(), f"{path} is no file", "a store written by headcount sweep", "give a file name")
+    """The schema version of a file, 0 for an empty one, -1 for one that is no store. Nothing is
+    written.
+    """
+    require(
+        path.is_file(),
+        f"{path} is no file",
+        "a store written by headcount sweep",
+        "give a file name",
+    )
     with open(path, "rb") as file:
         start = file.read(16)
     if start not in (b"", b"SQLite format 3\x00"):
@@ -107,7 +136,11 @@ def _version(path: Path) -> int:
         try:
             application, version, tables = (
                 connection.execute(question).fetchone()[0]
-                for question in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+                for question in (
+                    "PRAGMA application_id",
+                    "PRAGMA user_version",
+                    "SELECT count(*) FROM sqlite_master",
+                )
             )
         finally:
             connection.close()
@@ -117,8 +150,12 @@ def _version(path: Path) -> int:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are done without."""
-    address = f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+    """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are done
+    without.
+    """
+    address = (
+        f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+    )
     with told(path):
         try:
             return _looked_at(f"{address}?mode=ro")
@@ -126,7 +163,10 @@ def _readable(path: Path) -> sqlite3.Connection:
             if error.sqlite_errorname in UNFINISHED:
                 _looked_at(f"{address}?mode=rw").close()
                 return _looked_at(f"{address}?mode=ro")
-            if not error.sqlite_errorname.startswith("SQLITE_CANTOPEN") or path.with_name(path.name + "-wal").exists():
+            if (
+                not error.sqlite_errorname.startswith("SQLITE_CANTOPEN")
+                or path.with_name(path.name + "-wal").exists()
+            ):
                 raise
             return _looked_at(f"{address}?mode=ro&immutable=1")
 
@@ -143,9 +183,17 @@ def _looked_at(address: str) -> sqlite3.Connection:
 
 
 def _refuse(path: Path, steps: Sequence[Sequence[str]], found: int) -> None:
-    require(found >= 0, f"{path} is not a store", "a file written by headcount, or a new name", "move it away or give another")
     require(
-        found <= len(steps), f"{path} has schema {found}, newer than this program", f"schema {len(steps)} or older", "upgrade headcount"
+        found >= 0,
+        f"{path} is not a store",
+        "a file written by headcount, or a new name",
+        "move it away or give another",
+    )
+    require(
+        found <= len(steps),
+        f"{path} has schema {found}, newer than this program",
+        f"schema {len(steps)} or older",
+        "upgrade headcount",
     )
 
 
@@ -164,7 +212,9 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of the block or nothing; the write lock is taken first, so that what was read is still true when it is written."""
+    """All of the block or nothing; the write lock is taken first, so that what was read is still
+    true when it is written.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -179,7 +229,9 @@ def _upgrade(connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> 
     if connection.execute("PRAGMA user_version").fetchone()[0] == len(steps):
         return
     with transaction(connection):
-        found = connection.execute("PRAGMA user_version").fetchone()[0]  # another sweep may have been quicker
+        found = connection.execute("PRAGMA user_version").fetchone()[
+            0
+        ]  # another sweep may have been quicker
         for step in steps[found:]:
             for statement in step:
                 connection.execute(statement)

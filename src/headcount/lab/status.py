@@ -1,4 +1,6 @@
-"""How a store stands: what is finished, failed, damaged, being computed and still to do. Reads only."""
+"""How a store stands: what is finished, failed, damaged, being computed and still to do. Reads
+only.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -22,7 +24,9 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class Status:
-    """Counts over all runs that the store knows. `running` are claimed by a sweep whose process exists."""
+    """Counts over all runs that the store knows. `running` are claimed by a sweep whose process
+    exists.
+    """
 
     store: str
     runs: int
@@ -53,7 +57,11 @@ def status(path: str | Path) -> Status:
     for row in rows:
         name = str(row.record.get("outcome")) if row.status == FINISHED else FAILED
         outcomes[name] = outcomes.get(name, 0) + 1
-    failures = [Failure(row.id, named.get(row.id, ""), first_line(row.error)) for row in rows if row.status == FAILED]
+    failures = [
+        Failure(row.id, named.get(row.id, ""), first_line(row.error))
+        for row in rows
+        if row.status == FAILED
+    ]
     return Status(
         store=str(path),
         runs=len({*specs, *ended}),
@@ -64,6 +72,8 @@ def status(path: str | Path) -> Status:
         damaged=[str(id) for id in damaged],
         outcomes=outcomes,
         cpu_seconds=sum(cpu_of(row.record) for row in rows),
-        sweeps=sorted({f"process {owner.pid} on {owner.place.split('/')[0]}" for owner in claims.values()}),
+        sweeps=sorted(
+            {f"process {owner.pid} on {owner.place.split('/')[0]}" for owner in claims.values()}
+        ),
         failures=failures,
     )

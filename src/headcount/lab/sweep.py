@@ -1,9 +1,9 @@
 """A sweep: every run of a plan computed once and stored, whatever happens on the way.
 
-Read the plan → make its runs known to the store → put aside what is stored → hand out the rest → store what comes
-back. The store is the only state: a sweep that was interrupted, killed or met a full disk is continued by starting it
-again. Several sweeps may work on one store; each claims a batch before handing it out, waits for what others have
-claimed, and takes over what the dead leave.
+Read the plan → make its runs known to the store → put aside what is stored → hand out the rest →
+store what comes back. The store is the only state: a sweep that was interrupted, killed or met a
+full disk is continued by starting it again. Several sweeps may work on one store; each claims a
+batch before handing it out, waits for what others have claimed, and takes over what the dead leave.
 """
 
 import dataclasses
@@ -33,7 +33,9 @@ PlanLike = str | Path | SweepPlan | Iterable[Spec]
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What a sweep did. `outcomes` counts the stored runs of the plan by outcome; a run that diverged has finished."""
+    """What a sweep did. `outcomes` counts the stored runs of the plan by outcome; a run that
+    diverged has finished.
+    """
 
     store: str
     runs: int
@@ -70,10 +72,12 @@ def sweep(
     force: bool = False,
     watch: Watcher | None = None,
 ) -> Summary:
-    """Compute and store every run of a plan (a file, a `SweepPlan`, or a list of specs) that the store does not hold yet.
+    """Compute and store every run of a plan (a file, a `SweepPlan`, or a list of specs) that the
+    store does not hold yet.
 
-    `retry_failed` computes stored failures again, `force` everything; `fail_fast` ends the sweep at the first failure.
-    ^C ends it too: what was being computed is dropped, what is stored stays, and the summary says `interrupted`.
+    `retry_failed` computes stored failures again, `force` everything; `fail_fast` ends the sweep at
+    the first failure. ^C ends it too: what was being computed is dropped, what is stored stays, and
+    the summary says `interrupted`.
     """
     runner = runner or Trainer()
     engine = engine or LocalEngine()
@@ -85,12 +89,23 @@ def sweep(
 
 
 def jobs_of(plan: PlanLike, runner: AbstractRunner) -> dict[str, Job]:
-    """The runs of a plan by their id, in the plan's order; everything impossible is refused here, all reasons at once."""
+    """The runs of a plan by their id, in the plan's order; everything impossible is refused here,
+    all reasons at once.
+    """
     if isinstance(plan, str | Path):
         plan = SweepPlan.read(plan)
-    specs = plan.specs(functools.partial(_checked, runner)) if isinstance(plan, SweepPlan) else list(plan)
+    specs = (
+        plan.specs(functools.partial(_checked, runner))
+        if isinstance(plan, SweepPlan)
+        else list(plan)
+    )
     for spec in specs:
-        require(isinstance(spec, Spec), f"a {type(spec).__name__} in the list of runs", "specs", "give RunSpec objects, or a plan")
+        require(
+            isinstance(spec, Spec),
+            f"a {type(spec).__name__} in the list of runs",
+            "specs",
+            "give RunSpec objects, or a plan",
+        )
     require(specs, "a plan without runs", "at least one", "add a seed or a spec")
     jobs, reasons = {}, []
     for spec in specs:
@@ -101,7 +116,11 @@ def jobs_of(plan: PlanLike, runner: AbstractRunner) -> dict[str, Job]:
             reasons.append(reason(error))
     if reasons:
         told = list(dict.fromkeys(reasons))
-        raise InputError(f"{len(reasons)} of {len(specs)} runs: {', and '.join(told)}", "possible runs only", "correct these and run again")
+        raise InputError(
+            f"{len(reasons)} of {len(specs)} runs: {', and '.join(told)}",
+            "possible runs only",
+            "correct these and run again",
+        )
     return jobs
 
 
@@ -115,8 +134,21 @@ def _checked(runner: AbstractRunner, values: Mapping[str, Any]) -> Spec:
 class _Sweep:
     """One sweep at work: the loop, and what it remembers."""
 
-    def __init__(self, store: Store, engine: AbstractEngine, runner: AbstractRunner, jobs: dict[str, Job], watch: Watcher):
-        self.store, self.engine, self.runner, self.jobs, self.watch = store, engine, runner, jobs, watch
+    def __init__(
+        self,
+        store: Store,
+        engine: AbstractEngine,
+        runner: AbstractRunner,
+        jobs: dict[str, Job],
+        watch: Watcher,
+    ):
+        self.store, self.engine, self.runner, self.jobs, self.watch = (
+            store,
+            engine,
+            runner,
+            jobs,
+            watch,
+        )
         self.progress = Progress(len(jobs))
         self.pace = Pace(lambda job: runner.work(job.spec))
         self.open: dict[int, list[Job]] = {}  # batch → its runs without an answer
@@ -139,15 +171,21 @@ class _Sweep:
         if damaged:
             self.repaired = store.drop(damaged)
             self._note(
-                f"{len(damaged)} stored results are damaged (checksum); they are dropped and computed again: {', '.join(map(str, damaged[:5]))}"
+                f"{len(damaged)} stored results are damaged (checksum); they are dropped and"
+                f" computed again: {', '.join(map(str, damaged[:5]))}"
             )
         stored = {row.id for row in good} & set(self.jobs)
         self.progress.before = len(stored)
         if getattr(self.runner, "weights", False):
             bare = [id for id in stored if not (store.weights / id).is_dir()]
             if bare:
-                self._note(f"{len(bare)} runs were finished without their weights; --force computes them again")
-        self.queue = Queue((job for id, job in self.jobs.items() if id not in stored), self.engine.size)
+                self._note(
+                    f"{len(bare)} runs were finished without their weights; --force computes them"
+                    " again"
+                )
+        self.queue = Queue(
+            (job for id, job in self.jobs.items() if id not in stored), self.engine.size
+        )
 
     def run(self, fail_fast: bool) -> Summary:
         interrupted = False
@@ -156,7 +194,9 @@ class _Sweep:
             if len(self.queue):
                 self.store.enter()
                 self.engine.start(self.runner)
-                while (len(self.queue) or self.open or self.waiting) and not (fail_fast and self.progress.failed):
+                while (len(self.queue) or self.open or self.waiting) and not (
+                    fail_fast and self.progress.failed
+                ):
                     self._hand_out()
                     self._collect()
                     self._keep_alive()
@@ -210,7 +250,9 @@ class _Sweep:
         error = event.error or "the runner gave no record for this run"
         failed = self.queue.broken(jobs, in_company=size > 1, lost=event.lost)
         if event.lost and len(failed) < len(jobs):
-            self.progress.news.append(f"{first_line(error)}; tried again: {', '.join(job.id for job in jobs)}")
+            self.progress.news.append(
+                f"{first_line(error)}; tried again: {', '.join(job.id for job in jobs)}"
+            )
         for job in failed:
             told = f"{error} (on each of {ATTEMPTS} attempts)" if event.lost else error
             self.store.put(Row(job.id, FAILED, {}, told))
@@ -228,8 +270,12 @@ class _Sweep:
             held = self.waiting if self.engine.idle() else {}
             claim = self.store.claim(held)
             self.progress.elsewhere += len(claim.done)
-            self.queue.add(self.jobs[id] for id in claim.mine)  # the other one died, or gave them back
-            self.waiting = {id: job for id, job in self.waiting.items() if id not in {*claim.done, *claim.mine}}
+            self.queue.add(
+                self.jobs[id] for id in claim.mine
+            )  # the other one died, or gave them back
+            self.waiting = {
+                id: job for id, job in self.waiting.items() if id not in {*claim.done, *claim.mine}
+            }
 
     def _tell(self) -> None:
         running = [job for batch in self.open.values() for job in batch]

@@ -46,7 +46,11 @@ class Trainer(AbstractRunner):
             return
         for spec in runs:
             done = train(spec.target(), spec.model, spec.train, spec.seed)
-            yield spec, done.record.to_json(), _files(done.model, f"Trained by headcount sweep: run {spec.content_hash}.")
+            yield (
+                spec,
+                done.record.to_json(),
+                _files(done.model, f"Trained by headcount sweep: run {spec.content_hash}."),
+            )
 
     def shortened(self, spec: Spec) -> tuple[Spec, Spec, Spec, float]:
         from headcount.train.plan import plan_of, steps_of
@@ -55,12 +59,19 @@ class Trainer(AbstractRunner):
         plan = plan_of(run.target(), run.train)
         few, more = max(FEW, plan.points), max(MORE, 2 * plan.points)
         first, second, third = (_cut(run, steps, plan.points) for steps in (few + 1, few, more))
-        return first, second, third, (steps_of(run.train, plan.samples, plan.batch) - few) / (more - few)
+        return (
+            first,
+            second,
+            third,
+            (steps_of(run.train, plan.samples, plan.batch) - few) / (more - few),
+        )
 
 
 @functools.lru_cache(maxsize=100_000)
 def _key(text: str) -> str:
-    """The shape of a run, which its seed does not change; a large plan asks for the same one many times."""
+    """The shape of a run, which its seed does not change; a large plan asks for the same one many
+    times.
+    """
     from headcount.lab.rows import loads
     from headcount.train.run import shape_key
     from headcount.train.spec import RunSpec

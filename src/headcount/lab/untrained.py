@@ -1,6 +1,8 @@
-"""What a reproduction shows and no training gives: floors by experiment, rate tables, the evidence of the errata page.
+"""What a reproduction shows and no training gives: floors by experiment, rate tables, the evidence
+of the errata page.
 
-All of it begins when the floors are asked for (the sweep is over then, and the cores are free), in the processes of an `Aside`.
+All of it begins when the floors are asked for (the sweep is over then, and the cores are free), in
+the processes of an `Aside`.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +20,21 @@ from headcount.lab.reproduce import Known, known_numbers
 class Untrained:
     """The work, by what it is for. `say` is told what is being waited for."""
 
-    def __init__(self, aside: Aside, names: Sequence[str], profile: Profile, corpus: str | None, say: Callable[[str], None]):
-        self.aside, self.names, self.profile, self.corpus, self.say = aside, names, profile, corpus, say
+    def __init__(
+        self,
+        aside: Aside,
+        names: Sequence[str],
+        profile: Profile,
+        corpus: str | None,
+        say: Callable[[str], None],
+    ):
+        self.aside, self.names, self.profile, self.corpus, self.say = (
+            aside,
+            names,
+            profile,
+            corpus,
+            say,
+        )
         self._tables: list[Future[RateTable]] = []
         self._errata: Future[tuple[str, ...]] | None = None
 
@@ -28,7 +43,10 @@ class Untrained:
         tables = rate_names(self.profile) if "rates" in self.names else []
         self._tables = [self.aside.submit(rate, self.profile, name) for name in tables]
         self._errata = self.aside.submit(every_evidence)
-        floors = {id: self.aside.submit(numbers_of, id, self.profile, self.corpus) for id in dict.fromkeys(s.id for s in studies)}
+        floors = {
+            id: self.aside.submit(numbers_of, id, self.profile, self.corpus)
+            for id in dict.fromkeys(s.id for s in studies)
+        }
         known: dict[str, Any] = {}
         for id, floor in floors.items():
             self.say(f"{id}: what every arm could reach")

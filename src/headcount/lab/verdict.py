@@ -1,28 +1,32 @@
-"""Verdicts: what the runs say about a hypothesis fixed before them. Outcomes are values with a sentence, never exceptions.
+"""Verdicts: what the runs say about a hypothesis fixed before them. Outcomes are values with a
+sentence, never exceptions.
 
-**One part in one cell** (a `Finding`): supported if its 90% interval lies in the claim's support region, which is the same
-as p <= alpha (one-sided t, or TOST for "no benefit").
+**One part in one cell** (a `Finding`): supported if its 90% interval lies in the claim's support
+region, which is the same as p <= alpha (one-sided t, or TOST for "no benefit").
 
-**Compound claims and cells**: every part must be supported in every cell, an intersection-union test: it has level alpha
-with the *largest* p-value and no correction. Any refuted part in any cell refutes. That is a union, which does need a
-correction: with n findings, one that refutes must do so at alpha/n, else twelve cells that all sit on the margin would
-"refute" in 46% of studies. With one part and one cell this is the plain rule (interval on the other side of the margin).
+**Compound claims and cells**: every part must be supported in every cell, an intersection-union
+test: it has level alpha with the *largest* p-value and no correction. Any refuted part in any cell
+refutes. That is a union, which does need a correction: with n findings, one that refutes must do so
+at alpha/n, else twelve cells that all sit on the margin would "refute" in 46% of studies. With one
+part and one cell this is the plain rule (interval on the other side of the margin).
 
-**The family**: `p_adjusted` is the largest p-value after Holm over the registered insights. Supported requires
-p_adjusted <= alpha. As p_adjusted >= p, this implies that every interval lies in its support region: the interval rule is
-necessary, Holm decides. A claim that its intervals support but Holm does not is inconclusive and the sentence says so.
-Refutation is controlled a study at a time, not over the family: it is the cautious direction. A hypothesis outside the
-theorem's assumptions is not tested and takes no place among the p-values.
+**The family**: `p_adjusted` is the largest p-value after Holm over the registered insights.
+Supported requires p_adjusted <= alpha. As p_adjusted >= p, this implies that every interval lies in
+its support region: the interval rule is necessary, Holm decides. A claim that its intervals support
+but Holm does not is inconclusive and the sentence says so. Refutation is controlled a study at a
+time, not over the family: it is the cautious direction. A hypothesis outside the theorem's
+assumptions is not tested and takes no place among the p-values.
 
-**Qualifiers** add a reading and never change the outcome:
-`trainability, not expressivity` — in some part arms fell short, and in every cell *where one did* its learned loss is above
-10 x its computed floor, so that training and not the architecture explains the loss (the sentence names part, arm and how
-many cells; ratios only: ten times a floor in nats has no meaning);
-`depends on optimiser/init` — supported in some cells, refuted or undecided in others, although the others are complete (the
-sentence says which are which).
+**Qualifiers** add a reading and never change the outcome: `trainability, not expressivity` — in
+some part arms fell short, and in every cell *where one did* its learned loss is above 10 x its
+computed floor, so that training and not the architecture explains the loss (the sentence names
+part, arm and how many cells; ratios only: ten times a floor in nats has no meaning); `depends on
+optimiser/init` — supported in some cells, refuted or undecided in others, although the others are
+complete (the sentence says which are which).
 
-**Parts and cells that the sentence lists** are supported if all their findings are, before Holm's correction, which is over whole
-claims; refuted if one finding refutes after the correction for n; else undecided.
+**Parts and cells that the sentence lists** are supported if all their findings are, before Holm's
+correction, which is over whole claims; refuted if one finding refutes after the correction for n;
+else undecided.
 """
 
 import dataclasses
@@ -41,13 +45,28 @@ from headcount.lab.statistics import Interval, Scale, holm
 class Outcome(enum.Enum):
     """What a study concludes, with the sentence that a report prints."""
 
-    SUPPORTED = ("supported", "Every part is supported in every cell, by the margin fixed in advance and after Holm's correction.")
+    SUPPORTED = (
+        "supported",
+        (
+            "Every part is supported in every cell, by the margin fixed in advance and after Holm's"
+            " correction."
+        ),
+    )
     NOT_SUPPORTED = (
         "not supported",
-        "At least one part is refuted: its interval lies wholly on the other side of the margin or threshold.",
+        (
+            "At least one part is refuted: its interval lies wholly on the other side of the margin"
+            " or threshold."
+        ),
     )
-    INCONCLUSIVE = ("inconclusive", "The runs neither support nor refute the claim at the level fixed in advance.")
-    OUTSIDE = ("outside the theorem's assumptions", "The setting is not covered by the theorem that the claim rests on.")
+    INCONCLUSIVE = (
+        "inconclusive",
+        "The runs neither support nor refute the claim at the level fixed in advance.",
+    )
+    OUTSIDE = (
+        "outside the theorem's assumptions",
+        "The setting is not covered by the theorem that the claim rests on.",
+    )
 
     def __init__(self, text: str, sentence: str):
         self.text, self.sentence = text, sentence
@@ -58,11 +77,17 @@ class Qualifier(enum.Enum):
 
     TRAINABILITY = (
         "trainability, not expressivity",
-        "An arm that fell short can do far better than it learned: its computed floor is far below.",
+        (
+            "An arm that fell short can do far better than it learned: its computed floor is far"
+            " below."
+        ),
     )
     DEPENDS = (
         "depends on optimiser/init",
-        "The runs support the claim for some learning rates and initialisations, and refute it or leave it undecided for others.",
+        (
+            "The runs support the claim for some learning rates and initialisations, and refute it"
+            " or leave it undecided for others."
+        ),
     )
 
     def __init__(self, text: str, sentence: str):
@@ -71,7 +96,9 @@ class Qualifier(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The outcome, the number it hangs on (`measured` and `ci`, of the finding that decided), and all findings."""
+    """The outcome, the number it hangs on (`measured` and `ci`, of the finding that decided), and
+    all findings.
+    """
 
     hypothesis: Hypothesis
     outcome: Outcome
@@ -112,8 +139,15 @@ class Verdict:
         }
 
 
-def decide(hypothesis: Hypothesis, results: Iterable[ArmResult], family_size: int = 1, resamples: int = 9999) -> Verdict:
-    """The verdict on one hypothesis; `family_size` counts the insights registered with it, the others as not run."""
+def decide(
+    hypothesis: Hypothesis,
+    results: Iterable[ArmResult],
+    family_size: int = 1,
+    resamples: int = 9999,
+) -> Verdict:
+    """The verdict on one hypothesis; `family_size` counts the insights registered with it, the
+    others as not run.
+    """
     return decide_family([hypothesis], {hypothesis.id: results}, family_size, resamples)[0]
 
 
@@ -123,10 +157,17 @@ def decide_family(
     family_size: int | None = None,
     resamples: int = 9999,
 ) -> tuple[Verdict, ...]:
-    """Verdicts on a family, p-values adjusted together. `results` by hypothesis id; one without results is inconclusive."""
+    """Verdicts on a family, p-values adjusted together. `results` by hypothesis id; one without
+    results is inconclusive.
+    """
     ids = [h.id for h in hypotheses]
     require(len(set(ids)) == len(ids), f"hypotheses {ids}", "each id once", "rename one")
-    require(len({h.alpha for h in hypotheses}) <= 1, "hypotheses with different alpha", "one alpha for the family", "set them equal")
+    require(
+        len({h.alpha for h in hypotheses}) <= 1,
+        "hypotheses with different alpha",
+        "one alpha for the family",
+        "set them equal",
+    )
     for name in results:
         if name not in ids:
             raise unknown("hypothesis", name, ids)
@@ -153,12 +194,18 @@ class _Groups:
     def listed(self, before: str, joint: str, quote: str = "") -> str:
         """The groups that are not empty: 'supported in a and b; refuted in c'."""
         groups = dataclasses.asdict(self).items()
-        return "; ".join(f"{said}{before}{joint.join(f'{quote}{name}{quote}' for name in names)}" for said, names in groups if names)
+        return "; ".join(
+            f"{said}{before}{joint.join(f'{quote}{name}{quote}' for name in names)}"
+            for said, names in groups
+            if names
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Shortfall:
-    """An arm that fell short in a part, by training, in so many cells: the best it learned there, and in any cell, beside its floor."""
+    """An arm that fell short in a part, by training, in so many cells: the best it learned there,
+    and in any cell, beside its floor.
+    """
 
     part: str
     arm: str
@@ -170,14 +217,18 @@ class _Shortfall:
     def sentence(self, cells: int) -> str:
         learned = f"{self.part}: {self.arm} learned {self.there:.3g} at best"
         if self.cells < cells:
-            elsewhere = "" if self.anywhere >= self.there else f" ({self.anywhere:.3g} over all cells)"
+            elsewhere = (
+                "" if self.anywhere >= self.there else f" ({self.anywhere:.3g} over all cells)"
+            )
             learned += f" in the {self.cells} of {cells} cells where it fell short{elsewhere}"
         return f"{learned}, its computed floor is {self.floor:.3g}."
 
 
 @dataclasses.dataclass(frozen=True)
 class _Reading:
-    """All that is read off the findings of one hypothesis, from which qualifiers and sentences follow."""
+    """All that is read off the findings of one hypothesis, from which qualifiers and sentences
+    follow.
+    """
 
     hypothesis: Hypothesis
     found: tuple[Finding, ...]
@@ -200,7 +251,9 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
     reading = _read(h, found, p if p_adjusted is None else p_adjusted)
     deciding = reading.deciding
     blocked = tuple(_blocked(found))
-    noted = tuple(f"{finding.part}, {finding.cell}: {note}" for finding in found for note in finding.notes)
+    noted = tuple(
+        f"{finding.part}, {finding.cell}: {note}" for finding in found for note in finding.notes
+    )
     return Verdict(
         hypothesis=h,
         outcome=reading.outcome,
@@ -219,25 +272,42 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
 
 
 def _blocked(found: Sequence[Finding]) -> Iterable[str]:
-    """What kept comparisons from deciding, each reason once with the parts and cells that it concerns."""
+    """What kept comparisons from deciding, each reason once with the parts and cells that it
+    concerns.
+    """
     for reason in dict.fromkeys(finding.blocked for finding in found if finding.blocked):
-        where = [f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason]
-        yield f"{'; '.join(where) if len(where) <= 2 else f'{len(where)} of {len(found)} comparisons'}: {reason}"
+        where = [
+            f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason
+        ]
+        yield (
+            f"{'; '.join(where) if len(where) <= 2 else f'{len(where)} of {len(found)} comparisons'}:"
+            f" {reason}"
+        )
 
 
 def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:
     refuting = min(found, key=lambda finding: finding.p_refute)
     measured = _outcome(p, refuting.p_refute * len(found), h.alpha)
     by_cell = {cell: [finding for finding in found if finding.cell == cell] for cell in h.cells}
-    complete = {cell: each for cell, each in by_cell.items() if all(finding.effect is not None for finding in each)}
-    by_part = {part.name: [finding for finding in found if finding.part == part.name] for part in h.parts}
+    complete = {
+        cell: each
+        for cell, each in by_cell.items()
+        if all(finding.effect is not None for finding in each)
+    }
+    by_part = {
+        part.name: [finding for finding in found if finding.part == part.name] for part in h.parts
+    }
     return _Reading(
         hypothesis=h,
         found=found,
         outcome=Outcome.OUTSIDE if h.outside else measured,
         measured=measured,
         # The strongest refutation, else the weakest support.
-        deciding=refuting if measured is Outcome.NOT_SUPPORTED else max(found, key=lambda finding: finding.p),
+        deciding=(
+            refuting
+            if measured is Outcome.NOT_SUPPORTED
+            else max(found, key=lambda finding: finding.p)
+        ),
         cells=_groups(complete, h.alpha, len(found)),
         parts=_groups(by_part, h.alpha, len(found)),
         short=tuple(short for each in by_part.values() for short in _shortfalls(h, each)),
@@ -253,33 +323,61 @@ def _outcome(p: float, p_refute: float, alpha: float) -> Outcome:
 
 
 def _groups(found: Mapping[str, Sequence[Finding]], alpha: float, comparisons: int) -> _Groups:
-    """Each name by its findings: all must support, one that refutes after the correction is enough."""
+    """Each name by its findings: all must support, one that refutes after the correction is
+    enough.
+    """
     said = {
-        name: _outcome(max(finding.p for finding in each), min(finding.p_refute for finding in each) * comparisons, alpha)
+        name: _outcome(
+            max(finding.p for finding in each),
+            min(finding.p_refute for finding in each) * comparisons,
+            alpha,
+        )
         for name, each in found.items()
     }
     wanted = (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED, Outcome.INCONCLUSIVE)
-    return _Groups(*(tuple(name for name, outcome in said.items() if outcome is one) for one in wanted))
+    return _Groups(
+        *(tuple(name for name, outcome in said.items() if outcome is one) for one in wanted)
+    )
 
 
 def _shortfalls(h: Hypothesis, found: Sequence[Finding]) -> Iterable[_Shortfall]:
-    """The arms that fell short in one part, if every one of them did so far above its floor in every cell where it did."""
+    """The arms that fell short in one part, if every one of them did so far above its floor in
+    every cell where it did.
+    """
     lost = [finding for finding in found if finding.lost]
-    if h.scale is not Scale.LOG10_RATIO or not all(finding.far_above_floor(h.trivial) for finding in lost):
+    if h.scale is not Scale.LOG10_RATIO or not all(
+        finding.far_above_floor(h.trivial) for finding in lost
+    ):
         return
     for arm in dict.fromkeys(finding.losing for finding in lost if finding.losing is not None):
         mine = [finding for finding in lost if finding.losing == arm]
         floor = max(finding.floor for finding in mine if finding.floor is not None)
         anywhere = [finding.learned[arm] for finding in found if arm in finding.learned]
-        yield _Shortfall(mine[0].part, arm, len(mine), min(finding.learned[arm] for finding in mine), min(anywhere), floor)
+        yield _Shortfall(
+            mine[0].part,
+            arm,
+            len(mine),
+            min(finding.learned[arm] for finding in mine),
+            min(anywhere),
+            floor,
+        )
 
 
 def _at_floors(h: Hypothesis, found: Sequence[Finding]) -> Iterable[str]:
-    """The arms that fell short in one part and are near their floor in every cell where they did: training explains nothing there."""
-    for arm in dict.fromkeys(finding.losing for finding in found if finding.lost and finding.losing is not None):
+    """The arms that fell short in one part and are near their floor in every cell where they did:
+    training explains nothing there.
+    """
+    for arm in dict.fromkeys(
+        finding.losing for finding in found if finding.lost and finding.losing is not None
+    ):
         mine = [finding for finding in found if finding.lost and finding.losing == arm]
-        if all(finding.floor is not None and not finding.far_above_floor(h.trivial) for finding in mine):
-            yield f"{mine[0].part}: {arm} is within {FAR_ABOVE_FLOOR:g} times its floor wherever it fell short, so there the architecture decides."
+        if all(
+            finding.floor is not None and not finding.far_above_floor(h.trivial) for finding in mine
+        ):
+            yield (
+                f"{mine[0].part}: {arm} is within {FAR_ABOVE_FLOOR:g} times its floor wherever it"
+                " fell short, so there the architecture decides."
+            )
 
 
 def _sentences(r: _Reading) -> Iterable[str]:
@@ -291,16 +389,26 @@ def _sentences(r: _Reading) -> Iterable[str]:
         yield f"{deciding.part}, {deciding.cell}: {deciding.blocked}."
     elif deciding.effect is not None and deciding.ci is not None:
         where = f"{deciding.part}, {deciding.cell}" if len(h.cells) > 1 else deciding.part
-        claimed = next(part.claim.sentence(h.scale, h.margin) for part in h.parts if part.name == deciding.part)
-        yield f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g}, {deciding.ci.high:.3g}] ({deciding.unit})."
+        claimed = next(
+            part.claim.sentence(h.scale, h.margin) for part in h.parts if part.name == deciding.part
+        )
+        yield (
+            f"Deciding: {where}, effect {deciding.effect:.3g} [{deciding.ci.low:.3g},"
+            f" {deciding.ci.high:.3g}] ({deciding.unit})."
+        )
         yield f"Claimed there: {claimed}."
     if r.measured is Outcome.NOT_SUPPORTED:
         corrected = f", corrected for {len(r.found)} comparisons" if len(r.found) > 1 else ""
         yield f"Against the claim: p = {min(1.0, deciding.p_refute * len(r.found)):.2g}{corrected}."
     if r.measured is Outcome.INCONCLUSIVE and all(finding.p <= h.alpha for finding in r.found):
         yield "Its intervals alone support it; Holm's correction over the family does not."
-    if r.measured is Outcome.INCONCLUSIVE and any(finding.p_refute <= h.alpha for finding in r.found):
-        yield f"An interval lies on the other side of the margin or threshold, but not after correction for {len(r.found)} comparisons."
+    if r.measured is Outcome.INCONCLUSIVE and any(
+        finding.p_refute <= h.alpha for finding in r.found
+    ):
+        yield (
+            "An interval lies on the other side of the margin or threshold, but not after"
+            f" correction for {len(r.found)} comparisons."
+        )
     if len(h.parts) > 1:
         yield "Parts " + r.parts.listed(": ", ", ", quote='"') + "."
     if r.cells.mixed:

@@ -1,8 +1,10 @@
-"""A worker process: `python -m headcount.lab.worker`, spoken to over its standard input and output in pickles.
+"""A worker process: `python -m headcount.lab.worker`, spoken to over its standard input and output
+in pickles.
 
-In: the runner, then lists of (id, plain spec). Out: ("ready",), then ("answer", …) as they come and ("end", error) after each
-list. A thread listens for the next list all the time, so that the worker notices at once, in the middle of a
-computation, when the driver is gone, and ends with it: no orphan goes on computing. ^C is the driver's business.
+In: the runner, then lists of (id, plain spec). Out: ("ready",), then ("answer", …) as they come and
+("end", error) after each list. A thread listens for the next list all the time, so that the worker
+notices at once, in the middle of a computation, when the driver is gone, and ends with it: no
+orphan goes on computing. ^C is the driver's business.
 """
 
 import os

@@ -1,1 +1,3 @@
-"""Targets with known memory: three families, their readouts, kernels and inputs, and the named instances."""
+"""Targets with known memory: three families, their readouts, kernels and inputs, and the named
+instances.
+"""

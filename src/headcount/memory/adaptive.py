@@ -5,10 +5,11 @@
     t_i = g_i(x_t, x_{t-t_1}, …, x_{t-t_K})       for K < i <= M,
     y_t = f(x_t, x_{t-t_1}, …, x_{t-t_M}).
 
-K = 0 is the paper's warm-up class H^Adap(1, M) (theory 2.1, item 7). Lags all count back from t. A token before the
-first reads as zero, in f and in the g that follow.
+K = 0 is the paper's warm-up class H^Adap(1, M) (theory 2.1, item 7). Lags all count back from t. A
+token before the first reads as zero, in f and in the g that follow.
 
-Worked example — Proposition 4.2, y_t = x_{t - (x_t + 1)} on tokens -1, 0, 1, at every position of five:
+Worked example — Proposition 4.2, y_t = x_{t - (x_t + 1)} on tokens -1, 0, 1, at every position of
+five:
 
     >>> import jax.numpy as jnp
     >>> from headcount.memory.lag_functions import Affine
@@ -37,7 +38,9 @@ from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targe
 
 @dataclasses.dataclass(frozen=True)
 class LagBound:
-    """What Theorems 4.1 and 4.4 need of one lag function; None where the tokens are not finitely many."""
+    """What Theorems 4.1 and 4.4 need of one lag function; None where the tokens are not finitely
+    many.
+    """
 
     arguments: int
     largest: int  # T_i
@@ -63,11 +66,25 @@ class AdaptiveMemory(AbstractMemory):
 
     def __post_init__(self):
         given = self.lag_functions
-        object.__setattr__(self, "lag_functions", (given,) if isinstance(given, AbstractLagFunction) else tuple(given))
+        object.__setattr__(
+            self,
+            "lag_functions",
+            (given,) if isinstance(given, AbstractLagFunction) else tuple(given),
+        )
         count = len(self.lag_functions)
-        require(count >= 1, "an adaptive memory without lag functions", "at least one", "give lag_functions=…")
+        require(
+            count >= 1,
+            "an adaptive memory without lag functions",
+            "at least one",
+            "give lag_functions=…",
+        )
         nested = 0 <= self.nesting <= count
-        require(nested, f"nesting {self.nesting} with {count} lag functions", f"from 0 to {count}", "K is at most M in H^Adap(K, M)")
+        require(
+            nested,
+            f"nesting {self.nesting} with {count} lag functions",
+            f"from 0 to {count}",
+            "K is at most M in H^Adap(K, M)",
+        )
         for g, arguments in zip(self.lag_functions, self.arguments, strict=True):
             g.check(arguments, self.inputs.dim)
         self.readout.check(count + 1, self.inputs.dim)
@@ -82,7 +99,10 @@ class AdaptiveMemory(AbstractMemory):
         return max(self._largest()) + 1
 
     def _largest(self) -> list[int]:
-        return [g.largest(arguments) for g, arguments in zip(self.lag_functions, self.arguments, strict=True)]
+        return [
+            g.largest(arguments)
+            for g, arguments in zip(self.lag_functions, self.arguments, strict=True)
+        ]
 
     def evaluate(self, x, read=None):
         self.check_input(x)
@@ -96,7 +116,9 @@ class AdaptiveMemory(AbstractMemory):
     def reference(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])
         x = np.asarray(x, np.float64)
-        return np.array([[self.readout.reference(self._slots(seq, t)) for t in rows] for seq in x])  # [B, R, o]
+        return np.array(
+            [[self.readout.reference(self._slots(seq, t)) for t in rows] for seq in x]
+        )  # [B, R, o]
 
     def _slots(self, sequence: np.ndarray, t: int) -> np.ndarray:
         """(x_t, x_{t-t1}, …, x_{t-tM}) of one sequence, step by step from eq. (8)."""
@@ -110,12 +132,22 @@ class AdaptiveMemory(AbstractMemory):
         """The constants of every lag function on these inputs."""
         letters = self.inputs.alphabet
         return tuple(
-            LagBound(n, g.largest(n), g.barron(n, letters), g.log_barron(n, letters), g.separation(n, letters))
+            LagBound(
+                n,
+                g.largest(n),
+                g.barron(n, letters),
+                g.log_barron(n, letters),
+                g.separation(n, letters),
+            )
             for g, n in zip(self.lag_functions, self.arguments, strict=True)
         )
 
     def memory_profile(self):
-        possible = {lag for g, n in zip(self.lag_functions, self.arguments, strict=True) for lag in g.possible(n)}
+        possible = {
+            lag
+            for g, n in zip(self.lag_functions, self.arguments, strict=True)
+            for lag in g.possible(n)
+        }
         lipschitz, barron = self.readout.bounds(len(self.lag_functions) + 1, self.inputs)
         separated = self.inputs.alphabet is not None
         return MemoryProfile(
@@ -125,12 +157,21 @@ class AdaptiveMemory(AbstractMemory):
             tuple(sorted(possible - {0})),
             lipschitz=lipschitz,
             barron=barron,
-            note="" if separated else "tokens are no finite separated set: a whole-valued g is not continuous there and has no Barron norm",
+            note=(
+                ""
+                if separated
+                else (
+                    "tokens are no finite separated set: a whole-valued g is not continuous there"
+                    " and has no Barron norm"
+                )
+            ),
         )
 
 
 def fetched(x: jax.Array, rows: np.ndarray, lag: jax.Array) -> jax.Array:
-    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N, d], [B, R] → [B, R, d]"""
+    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N, d],
+    [B, R] → [B, R, d]
+    """
     index = jnp.asarray(rows, jnp.int32)[None, :] - lag
     found = jnp.take_along_axis(x, jnp.maximum(index, 0)[:, :, None], axis=1)
     return jnp.where((index >= 0)[:, :, None], found, jnp.zeros((), x.dtype))

@@ -1,9 +1,11 @@
-"""H^Ess: y_t = f((X*rho_1)(t), …, (X*rho_M)(t)), (X*rho)(t) = sum_{s>=0} rho(s) x_{t-s} (paper, eq. (13)).
+"""H^Ess: y_t = f((X*rho_1)(t), …, (X*rho_M)(t)), (X*rho)(t) = sum_{s>=0} rho(s) x_{t-s} (paper, eq.
+(13)).
 
-The memory is dense, and sparse only in effect: the kernels decay. On a finite sequence the sum stops at the first
-token. Readouts see x_t as slot 0 (it is X*delta_0, and the residual's block 0: theory 2.1, item 5) and leave it out
-unless told otherwise. A kernel that is not in l1 (power with exponent <= 1) is no member of the class: the target is still
-well defined on finite sequences, and the profile says that it is outside the assumptions (item 18).
+The memory is dense, and sparse only in effect: the kernels decay. On a finite sequence the sum
+stops at the first token. Readouts see x_t as slot 0 (it is X*delta_0, and the residual's block 0:
+theory 2.1, item 5) and leave it out unless told otherwise. A kernel that is not in l1 (power with
+exponent <= 1) is no member of the class: the target is still well defined on finite sequences, and
+the profile says that it is outside the assumptions (item 18).
 
 Worked example — the sum of all earlier tokens, each weighted by 1/lag:
 
@@ -32,7 +34,11 @@ from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targe
 DENSE_SIZE = 2**16  # rows times tokens up to which one matrix product beats the FFT
 
 
-@targets.register("essential", formula="y_t = f((X*rho_1)(t), …, (X*rho_M)(t))", ref=Ref("wang-e-2024", "Section 5, eq. (13)"))
+@targets.register(
+    "essential",
+    formula="y_t = f((X*rho_1)(t), …, (X*rho_M)(t))",
+    ref=Ref("wang-e-2024", "Section 5, eq. (13)"),
+)
 @dataclasses.dataclass(frozen=True)
 class EssentialMemory(AbstractMemory):
     """An essentially sparse memory: M decaying kernels."""
@@ -44,8 +50,15 @@ class EssentialMemory(AbstractMemory):
 
     def __post_init__(self):
         given = self.kernel
-        object.__setattr__(self, "kernel", (given,) if isinstance(given, AbstractKernel) else tuple(given))
-        require(self.kernel, "an essential memory without kernels", "at least one", "give kernel=power:1.5 or the like")
+        object.__setattr__(
+            self, "kernel", (given,) if isinstance(given, AbstractKernel) else tuple(given)
+        )
+        require(
+            self.kernel,
+            "an essential memory without kernels",
+            "at least one",
+            "give kernel=power:1.5 or the like",
+        )
         self.readout.check(len(self.kernel) + 1, self.inputs.dim)
 
     def evaluate(self, x, read=None):
@@ -58,16 +71,30 @@ class EssentialMemory(AbstractMemory):
     def reference(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])
         x = np.asarray(x, np.float64)
-        tables = [[float(kernel.at(s, mpmath.mp)) for s in range(max(rows) + 1)] for kernel in self.kernel]
+        tables = [
+            [float(kernel.at(s, mpmath.mp)) for s in range(max(rows) + 1)] for kernel in self.kernel
+        ]
         answers = [
-            [self.readout.reference(np.stack([seq[t], *(sum(rho[s] * seq[t - s] for s in range(t + 1)) for rho in tables)])) for t in rows]
+            [
+                self.readout.reference(
+                    np.stack(
+                        [
+                            seq[t],
+                            *(sum(rho[s] * seq[t - s] for s in range(t + 1)) for rho in tables),
+                        ]
+                    )
+                )
+                for t in rows
+            ]
             for seq in x
         ]
         return np.array(answers)  # [B, R, o]
 
     def memory_profile(self):
         norms = [kernel.tail(0) for kernel in self.kernel]
-        lipschitz, barron = self.readout.bounds(len(self.kernel) + 1, self.inputs, max(norms) * self.inputs.bound)
+        lipschitz, barron = self.readout.bounds(
+            len(self.kernel) + 1, self.inputs, max(norms) * self.inputs.bound
+        )
         supports = [kernel.support for kernel in self.kernel]
         lags = tuple(range(1, max(supports))) if None not in supports else None
         outside = [kernel.kind for kernel in self.kernel if not kernel.summable]
@@ -78,12 +105,18 @@ class EssentialMemory(AbstractMemory):
             kernels=self.kernel,
             lipschitz=lipschitz,
             barron=barron,
-            note=f"{', '.join(outside)} kernel not summable: outside Theorem 5.1, defined on finite sequences only" if outside else "",
+            note=(
+                f"{', '.join(outside)} kernel not summable: outside Theorem 5.1, defined on finite"
+                " sequences only"
+                if outside
+                else ""
+            ),
         )
 
 
 def filtered(x: jax.Array, values: np.ndarray, rows: np.ndarray) -> jax.Array:
-    """(X*rho_m)(t) at the rows: one product with a matrix of kernel values, or the FFT where that would be large.
+    """(X*rho_m)(t) at the rows: one product with a matrix of kernel values, or the FFT where that
+    would be large.
 
     [B, N, d], [M, N] float64, [R] → [B, R, M, d]
     """
@@ -94,7 +127,9 @@ def filtered(x: jax.Array, values: np.ndarray, rows: np.ndarray) -> jax.Array:
         return jnp.einsum("mrn,bnd->brmd", jnp.asarray(weights, x.dtype), x, precision="highest")
     size = _smooth(2 * length - 1)
     spectrum = jnp.fft.rfft(x, size, axis=1)[:, :, None, :]  # [B, F, 1, d]
-    kernel = jnp.asarray(np.fft.rfft(values, size, axis=1).T, spectrum.dtype)[None, :, :, None]  # [1, F, M, 1]
+    kernel = jnp.asarray(np.fft.rfft(values, size, axis=1).T, spectrum.dtype)[
+        None, :, :, None
+    ]  # [1, F, M, 1]
     whole = jnp.fft.irfft(spectrum * kernel, size, axis=1)
     return jnp.take(whole, jnp.asarray(rows), axis=1)
 

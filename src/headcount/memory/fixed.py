@@ -22,7 +22,11 @@ from headcount.memory.readouts import AbstractReadout, Linear
 from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targets
 
 
-@targets.register("fixed", formula="y_t = f(x_t, x_{t-T1}, …, x_{t-TM})", ref=Ref("wang-e-2024", "Section 3, eq. (5)"))
+@targets.register(
+    "fixed",
+    formula="y_t = f(x_t, x_{t-T1}, …, x_{t-TM})",
+    ref=Ref("wang-e-2024", "Section 3, eq. (5)"),
+)
 @dataclasses.dataclass(frozen=True)
 class FixedMemory(AbstractMemory):
     """A fixed, long but M-sparse memory."""
@@ -52,18 +56,27 @@ class FixedMemory(AbstractMemory):
         rows = (read or self.read).rows(x.shape[1])
         zero = np.zeros(x.shape[2])
         answers = [
-            [self.readout.reference(np.stack([seq[t - s] if t >= s else zero for s in (0, *self.lags)])) for t in rows]
+            [
+                self.readout.reference(
+                    np.stack([seq[t - s] if t >= s else zero for s in (0, *self.lags)])
+                )
+                for t in rows
+            ]
             for seq in np.asarray(x, np.float64)
         ]
         return np.array(answers)  # [B, R, o]
 
     def memory_profile(self):
         lipschitz, barron = self.readout.bounds(len(self.lags) + 1, self.inputs)
-        return MemoryProfile(Family.FIXED, len(self.lags), lags=self.lags, lipschitz=lipschitz, barron=barron)
+        return MemoryProfile(
+            Family.FIXED, len(self.lags), lags=self.lags, lipschitz=lipschitz, barron=barron
+        )
 
 
 def lagged(x: jax.Array, rows: np.ndarray, lags: tuple[int, ...]) -> jax.Array:
-    """x_{t-s} for static rows and lags, zero before the first token.  [B, N, d] → [B, R, lags, d]"""
+    """x_{t-s} for static rows and lags, zero before the first token.  [B, N, d] → [B, R, lags,
+    d]
+    """
     index = rows[:, None] - np.asarray(lags)[None, :]  # [R, lags]
     found = jnp.take(x, jnp.asarray(np.maximum(index, 0)), axis=1)
     return jnp.where(jnp.asarray(index >= 0)[None, :, :, None], found, jnp.zeros((), x.dtype))

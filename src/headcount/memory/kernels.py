@@ -1,8 +1,8 @@
 """Memory kernels rho(s) of the essentially sparse family: y_t = f(sum_s rho(s) x_{t-s}).
 
-A kernel is one formula, evaluated in whatever arithmetic it is handed: `numpy` (float64), `mpmath.mp`, or the
-ball arithmetic of `headcount.theory.balls`. Each also bounds its own tail, so that sums over all lags are exact
-statements and not truncations.
+A kernel is one formula, evaluated in whatever arithmetic it is handed: `numpy` (float64),
+`mpmath.mp`, or the ball arithmetic of `headcount.theory.balls`. Each also bounds its own tail, so
+that sums over all lags are exact statements and not truncations.
 """
 
 import abc
@@ -25,7 +25,8 @@ PAPER_51 = Ref("wang-e-2024", "Section 5, eq. (13)")
 class AbstractKernel(abc.ABC):
     """A real function of the lag s = 0, 1, 2, …
 
-    `m` is a namespace with exp, cos, power (and `convert` where it is not numpy); the formula does not care which.
+    `m` is a namespace with exp, cos, power (and `convert` where it is not numpy); the formula does
+    not care which.
     """
 
     kind: ClassVar[str]
@@ -58,7 +59,9 @@ class AbstractKernel(abc.ABC):
         return values
 
     def at(self, lag: int, m: Any) -> Any:
-        """rho(lag) in the arithmetic `m` (which converts the lag first, so that no product is rounded in float64)."""
+        """rho(lag) in the arithmetic `m` (which converts the lag first, so that no product is
+        rounded in float64).
+        """
         if self.singular_at_zero and lag == 0:
             return m.convert(0)
         return self.formula(m.convert(lag), m)
@@ -68,10 +71,14 @@ class AbstractKernel(abc.ABC):
         return math.isfinite(self.tail(1))
 
 
-kernels: Registry[AbstractKernel] = Registry("kernel", AbstractKernel, from_path=lambda path: FileKernel(str(path)))
+kernels: Registry[AbstractKernel] = Registry(
+    "kernel", AbstractKernel, from_path=lambda path: FileKernel(str(path))
+)
 
 
-@kernels.register("lag", formula="rho(s) = 1 if s = T else 0", ref=Ref("wang-e-2024", "Section 3, eq. (5)"))
+@kernels.register(
+    "lag", formula="rho(s) = 1 if s = T else 0", ref=Ref("wang-e-2024", "Section 3, eq. (5)")
+)
 @dataclasses.dataclass(frozen=True)
 class Lag(AbstractKernel):
     """One lag: the memory x_{t-T}."""
@@ -79,10 +86,19 @@ class Lag(AbstractKernel):
     T: int
 
     def __post_init__(self):
-        require(self.T >= 0, f"lag {self.T}", "a lag of at least 0", "lags count back from the read position")
+        require(
+            self.T >= 0,
+            f"lag {self.T}",
+            "a lag of at least 0",
+            "lags count back from the read position",
+        )
 
     def formula(self, s, m):
-        return np.asarray(s == self.T, dtype=np.float64) if m is np else m.convert(1 if s == self.T else 0)
+        return (
+            np.asarray(s == self.T, dtype=np.float64)
+            if m is np
+            else m.convert(1 if s == self.T else 0)
+        )
 
     def tail(self, start):
         return 1.0 if start <= self.T else 0.0
@@ -153,7 +169,11 @@ class Oscillating(AbstractKernel):
         return Exponential(self.rate).tail(start)
 
 
-@kernels.register("mexican-hat", formula="rho(s) = (1 - u^2) e^{-u^2/2}, u = (s - centre)/scale", ref=Ref("mallat-1999", "Section 4.3"))
+@kernels.register(
+    "mexican-hat",
+    formula="rho(s) = (1 - u^2) e^{-u^2/2}, u = (s - centre)/scale",
+    ref=Ref("mallat-1999", "Section 4.3"),
+)
 @dataclasses.dataclass(frozen=True)
 class MexicanHat(AbstractKernel):
     """The second derivative of a Gaussian, centred on a lag."""
@@ -174,7 +194,11 @@ class MexicanHat(AbstractKernel):
         return 2 * _gaussian_tail(start, self.centre, self.scale * math.sqrt(2))
 
 
-@kernels.register("morlet", formula="rho(s) = cos(frequency u) e^{-u^2/2}, u = (s - centre)/scale", ref=Ref("mallat-1999", "Section 4.3"))
+@kernels.register(
+    "morlet",
+    formula="rho(s) = cos(frequency u) e^{-u^2/2}, u = (s - centre)/scale",
+    ref=Ref("mallat-1999", "Section 4.3"),
+)
 @dataclasses.dataclass(frozen=True)
 class Morlet(AbstractKernel):
     """A windowed cosine, centred on a lag."""
@@ -199,13 +223,20 @@ class Morlet(AbstractKernel):
 @kernels.register("window", formula="rho(s) = kernel(s) if s < length else 0", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class Window(AbstractKernel):
-    """Another kernel cut off after a number of lags; without one, the moving sum of `length` tokens."""
+    """Another kernel cut off after a number of lags; without one, the moving sum of `length`
+    tokens.
+    """
 
     length: int
     kernel: AbstractKernel | None = None
 
     def __post_init__(self):
-        require(self.length >= 1, f"a window of {self.length} lags", "at least 1", "pass a longer window")
+        require(
+            self.length >= 1,
+            f"a window of {self.length} lags",
+            "at least 1",
+            "pass a longer window",
+        )
 
     def formula(self, s, m):
         if m is np:
@@ -240,7 +271,11 @@ class ArrayKernel(AbstractKernel):
         try:
             values = np.asarray(self.numbers, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"kernel values {str(self.numbers)[:60]}", "real numbers", "give one number a lag, from lag 0") from None
+            raise InputError(
+                f"kernel values {str(self.numbers)[:60]}",
+                "real numbers",
+                "give one number a lag, from lag 0",
+            ) from None
         _check_values(values, "the kernel")
         object.__setattr__(self, "numbers", tuple(float(x) for x in values.ravel()))
 
@@ -262,7 +297,9 @@ class ArrayKernel(AbstractKernel):
 @kernels.register("file", formula="rho(s) = row s of a .npy or .csv file, 0 beyond", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class FileKernel(AbstractKernel):
-    """One value a lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is part of the spec."""
+    """One value a lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is part of
+    the spec.
+    """
 
     path: str
     sha256: str = ""
@@ -271,7 +308,10 @@ class FileKernel(AbstractKernel):
         table = ArrayKernel(tuple(_read_values(Path(self.path))))
         digest = hashlib.sha256(np.asarray(table.numbers).tobytes()).hexdigest()[:16]
         require(
-            self.sha256 in ("", digest), f"{self.path} has hash {digest}", f"{self.sha256}", "the file changed since the spec was written"
+            self.sha256 in ("", digest),
+            f"{self.path} has hash {digest}",
+            f"{self.sha256}",
+            "the file changed since the spec was written",
         )
         object.__setattr__(self, "sha256", digest)
         object.__setattr__(self, "_table", table)
@@ -292,31 +332,67 @@ def _read_values(path: Path) -> np.ndarray:
         if path.suffix == ".npy":
             values = np.load(path, allow_pickle=False)
         else:
-            rows = [line.split(",") for line in path.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
-            values = np.array([[float(cell) for cell in row if cell.strip()] for row in rows], dtype=np.float64)
+            rows = [
+                line.split(",")
+                for line in path.read_text(encoding="utf-8-sig").split("\n")
+                if line.strip()
+            ]
+            values = np.array(
+                [[float(cell) for cell in row if cell.strip()] for row in rows], dtype=np.float64
+            )
     except (OSError, ValueError, EOFError) as error:
         reason = "objects, not numbers" if "pickle" in str(error) else error
         raise InputError(
-            f"cannot read the kernel {path} ({reason})", "a .npy or .csv file with one number a lag, from lag 0", "check the file"
+            f"cannot read the kernel {path} ({reason})",
+            "a .npy or .csv file with one number a lag, from lag 0",
+            "check the file",
         ) from None
     _check_values(values, str(path))
     return values.astype(np.float64).ravel()
 
 
 def _check_values(values: np.ndarray, name: str) -> None:
-    require(values.size >= 1, f"{name} is empty", "at least one value", "give one number a lag, from lag 0")
-    require(values.ndim == 1 or 1 in values.shape, f"{name} has shape {values.shape}", "one value a lag", "pass a single column")
     require(
-        np.issubdtype(values.dtype, np.number) and not np.iscomplexobj(values), f"{name} holds {values.dtype}", "real numbers", "convert it"
+        values.size >= 1,
+        f"{name} is empty",
+        "at least one value",
+        "give one number a lag, from lag 0",
+    )
+    require(
+        values.ndim == 1 or 1 in values.shape,
+        f"{name} has shape {values.shape}",
+        "one value a lag",
+        "pass a single column",
+    )
+    require(
+        np.issubdtype(values.dtype, np.number) and not np.iscomplexobj(values),
+        f"{name} holds {values.dtype}",
+        "real numbers",
+        "convert it",
     )
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    require(largest <= LARGEST, f"{name} holds {largest:.3g}", f"numbers up to {LARGEST:g}", "rescale it: heads scale with it")
+    require(
+        largest <= LARGEST,
+        f"{name} holds {largest:.3g}",
+        f"numbers up to {LARGEST:g}",
+        "rescale it: heads scale with it",
+    )
     bad = np.flatnonzero(~np.isfinite(values.ravel()))
-    require(bad.size == 0, f"{name} is not finite at lag {bad[0] if bad.size else 0}", "finite numbers", "remove NaN and inf")
+    require(
+        bad.size == 0,
+        f"{name} is not finite at lag {bad[0] if bad.size else 0}",
+        "finite numbers",
+        "remove NaN and inf",
+    )
 
 
 def _positive(name: str, value: float) -> None:
-    require(math.isfinite(value) and value > 0, f"{name} {value}", "a positive finite number", f"choose {name} > 0")
+    require(
+        math.isfinite(value) and value > 0,
+        f"{name} {value}",
+        "a positive finite number",
+        f"choose {name} > 0",
+    )
 
 
 def _finite(name: str, value: float) -> None:

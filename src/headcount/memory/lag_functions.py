@@ -1,12 +1,14 @@
 """Lag functions g_i of the adaptive family: how far back to look, from the tokens seen so far.
 
-g maps the stack of its arguments (x_t, x_{t-t1}, …) to a whole number with 1 <= g <= T. Lag 0 is outside the
-paper's class but needed by its Proposition 4.2 (theory 2.1, item 16): `allow_zero` says so openly.
+g maps the stack of its arguments (x_t, x_{t-t1}, …) to a whole number with 1 <= g <= T. Lag 0 is
+outside the paper's class but needed by its Proposition 4.2 (theory 2.1, item 16): `allow_zero` says
+so openly.
 
-The theorems ask for the Barron norm of g (lin bias) or of log g (log bias). A g that is whole-valued and
-continuous is constant on every connected set of tokens (item 8), so these norms exist only where the tokens are finitely many
-and stay apart: given such an alphabet, they are bounded by the path norm of an explicit network that equals g on every
-combination of letters, the zero vector of a missing token included. Without an alphabet they are None.
+The theorems ask for the Barron norm of g (lin bias) or of log g (log bias). A g that is
+whole-valued and continuous is constant on every connected set of tokens (item 8), so these norms
+exist only where the tokens are finitely many and stay apart: given such an alphabet, they are
+bounded by the path norm of an explicit network that equals g on every combination of letters, the
+zero vector of a missing token included. Without an alphabet they are None.
 """
 
 import abc
@@ -61,8 +63,12 @@ class AbstractLagFunction(abc.ABC):
     def check(self, arguments: int, d: int) -> None:  # noqa: B027 — most fit any shape
         """Refuse shapes that do not fit."""
 
-    def network(self, arguments: int, alphabet: Alphabet | None, log: bool = False) -> ReluNetwork | None:
-        """A network on the flattened arguments that equals g (or log g) on all letters; None without an alphabet."""
+    def network(
+        self, arguments: int, alphabet: Alphabet | None, log: bool = False
+    ) -> ReluNetwork | None:
+        """A network on the flattened arguments that equals g (or log g) on all letters; None
+        without an alphabet.
+        """
         points = combinations(alphabet, arguments)
         if points is None:
             return None
@@ -82,7 +88,9 @@ class AbstractLagFunction(abc.ABC):
         return None if net is None else net.path_norm
 
     def separation(self, arguments: int, alphabet: Alphabet | None) -> float | None:
-        """Smallest distance of two arguments with different lags (inf: g is constant); None without an alphabet."""
+        """Smallest distance of two arguments with different lags (inf: g is constant); None without
+        an alphabet.
+        """
         points = combinations(alphabet, arguments)
         if points is None:
             return None
@@ -97,7 +105,9 @@ lag_functions: Registry[AbstractLagFunction] = Registry("lag-function", Abstract
 
 
 def combinations(alphabet: Alphabet | None, arguments: int) -> np.ndarray | None:
-    """All stacks of letters, with the zero vector of a missing token as one more letter.  [V^arguments, arguments, d]"""
+    """All stacks of letters, with the zero vector of a missing token as one more letter.
+    [V^arguments, arguments, d]
+    """
     if alphabet is None:
         return None
     zero = (0.0,) * len(alphabet[0])
@@ -108,10 +118,16 @@ def combinations(alphabet: Alphabet | None, arguments: int) -> np.ndarray | None
 
 
 def _check_largest(largest: int, lowest: int) -> None:
-    require(largest >= max(lowest, 1), f"largest lag {largest}", "at least 1", "choose a larger one")
+    require(
+        largest >= max(lowest, 1), f"largest lag {largest}", "at least 1", "choose a larger one"
+    )
 
 
-@lag_functions.register("affine", formula="g(x) = clip(floor(offset + slope x_1 + 1/2), 1, T), x = newest argument", ref=PROP_42)
+@lag_functions.register(
+    "affine",
+    formula="g(x) = clip(floor(offset + slope x_1 + 1/2), 1, T), x = newest argument",
+    ref=PROP_42,
+)
 @dataclasses.dataclass(frozen=True)
 class Affine(AbstractLagFunction):
     """A rounded affine function of the newest argument's first coordinate.
@@ -126,8 +142,12 @@ class Affine(AbstractLagFunction):
     allow_zero: bool = False
 
     def __post_init__(self):
-        require(math.isfinite(self.offset), f"offset {self.offset}", "a finite number", "choose another")
-        require(math.isfinite(self.slope), f"slope {self.slope}", "a finite number", "choose another")
+        require(
+            math.isfinite(self.offset), f"offset {self.offset}", "a finite number", "choose another"
+        )
+        require(
+            math.isfinite(self.slope), f"slope {self.slope}", "a finite number", "choose another"
+        )
         _check_largest(self.T, self.lowest)
 
     def __call__(self, tokens):
@@ -135,13 +155,18 @@ class Affine(AbstractLagFunction):
         return jnp.clip(wish, self.lowest, self.T).astype(jnp.int32)
 
     def reference(self, tokens):
-        return min(max(math.floor(self.offset + self.slope * float(tokens[-1][0]) + 0.5), self.lowest), self.T)
+        return min(
+            max(math.floor(self.offset + self.slope * float(tokens[-1][0]) + 0.5), self.lowest),
+            self.T,
+        )
 
     def possible(self, arguments):
         return tuple(range(self.lowest, self.T + 1))
 
 
-@lag_functions.register("table", formula="g(x) = lags[letter of x], x = newest argument", ref=PAPER_ADAPTIVE)
+@lag_functions.register(
+    "table", formula="g(x) = lags[letter of x], x = newest argument", ref=PAPER_ADAPTIVE
+)
 @dataclasses.dataclass(frozen=True)
 class Table(AbstractLagFunction):
     """One lag a letter of the newest argument; without an alphabet the letters are one-hot vectors.
@@ -158,30 +183,57 @@ class Table(AbstractLagFunction):
 
     def __post_init__(self):
         object.__setattr__(self, "lags", tuple(int(lag) for lag in self.lags))
-        object.__setattr__(self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet))
+        object.__setattr__(
+            self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet)
+        )
         require(self.lags, "a table without lags", "one lag a letter", "give lags=…")
         fix = "lags count back from the read position; lag 0 needs allow_zero=true"
         require(min(self.lags) >= self.lowest, f"lags {self.lags}", f"at least {self.lowest}", fix)
         matched = len(self.alphabet) in (0, len(self.lags))
-        require(matched, f"{len(self.lags)} lags for {len(self.alphabet)} letters", "one lag a letter", "match them")
-        require(len(set(self.alphabet)) == len(self.alphabet), "the same letter twice", "distinct letters", "drop repeats")
-        require(len({len(letter) for letter in self.alphabet}) <= 1, "letters of different sizes", "vectors of one size", "pad them")
+        require(
+            matched,
+            f"{len(self.lags)} lags for {len(self.alphabet)} letters",
+            "one lag a letter",
+            "match them",
+        )
+        require(
+            len(set(self.alphabet)) == len(self.alphabet),
+            "the same letter twice",
+            "distinct letters",
+            "drop repeats",
+        )
+        require(
+            len({len(letter) for letter in self.alphabet}) <= 1,
+            "letters of different sizes",
+            "vectors of one size",
+            "pad them",
+        )
 
     def check(self, arguments, d):
         size = len(self.alphabet[0]) if self.alphabet else len(self.lags)
-        require(d == size, f"tokens of size {d}", f"size {size}, that of a letter", "one lag a letter (one-hot where no alphabet is given)")
+        require(
+            d == size,
+            f"tokens of size {d}",
+            f"size {size}, that of a letter",
+            "one lag a letter (one-hot where no alphabet is given)",
+        )
 
     def _letters(self) -> tuple[np.ndarray, np.ndarray]:
         """Letters and lags, with the zero vector first: a tie goes to it.  [V', d], [V']"""
         letters = np.array(self.alphabet) if self.alphabet else np.eye(len(self.lags))
         if np.any(np.all(letters == 0, axis=1)):
             return letters, np.array(self.lags)
-        return np.concatenate([np.zeros((1, letters.shape[1])), letters]), np.array([self.lags[0], *self.lags])
+        return np.concatenate([np.zeros((1, letters.shape[1])), letters]), np.array(
+            [self.lags[0], *self.lags]
+        )
 
     def __call__(self, tokens):
         letters, lags = self._letters()
         points = jnp.asarray(letters, tokens.dtype)
-        score = jnp.einsum("...d,vd->...v", tokens[..., -1, :], points, precision="highest") - jnp.sum(points**2, -1) / 2
+        score = (
+            jnp.einsum("...d,vd->...v", tokens[..., -1, :], points, precision="highest")
+            - jnp.sum(points**2, -1) / 2
+        )
         return jnp.asarray(lags, jnp.int32)[jnp.argmax(score, -1)]
 
     def reference(self, tokens):
@@ -194,13 +246,17 @@ class Table(AbstractLagFunction):
 
 
 @lag_functions.register(
-    "bits", formula="g(x_0, …, x_{n-1}) = first + stride sum_i 2^i [x_{i,1} > 0]", ref=Ref("wang-e-2024", "Section 4, Example I")
+    "bits",
+    formula="g(x_0, …, x_{n-1}) = first + stride sum_i 2^i [x_{i,1} > 0]",
+    ref=Ref("wang-e-2024", "Section 4, Example I"),
 )
 @dataclasses.dataclass(frozen=True)
 class Bits(AbstractLagFunction):
-    """The lag spelt in binary by the signs of all arguments so far, the current token being the lowest bit.
+    """The lag spelt in binary by the signs of all arguments so far, the current token being the
+    lowest bit.
 
-    On tokens -1, 0, 1 the bit is relu(x), so g = first + stride sum_i 2^i relu(x_i) is its own network.
+    On tokens -1, 0, 1 the bit is relu(x), so g = first + stride sum_i 2^i relu(x_i) is its own
+    network.
 
     >>> Bits(first=3).reference(np.array([[1.0], [-1.0], [1.0]]))
     8
@@ -211,15 +267,24 @@ class Bits(AbstractLagFunction):
     allow_zero: bool = False
 
     def __post_init__(self):
-        require(self.first >= self.lowest, f"first lag {self.first}", f"at least {self.lowest}", "choose a later one")
+        require(
+            self.first >= self.lowest,
+            f"first lag {self.first}",
+            f"at least {self.lowest}",
+            "choose a later one",
+        )
         require(self.stride >= 1, f"stride {self.stride}", "at least 1", "choose a larger one")
 
     def check(self, arguments, d):
-        require(arguments <= 24, f"a lag of {arguments} bits", "at most 24", "use a smaller nesting")
+        require(
+            arguments <= 24, f"a lag of {arguments} bits", "at most 24", "use a smaller nesting"
+        )
 
     def __call__(self, tokens):
         bits = (tokens[..., 0] > 0).astype(jnp.int32)  # [..., arguments]
-        return self.first + self.stride * (bits << jnp.arange(bits.shape[-1], dtype=jnp.int32)).sum(-1, dtype=jnp.int32)
+        return self.first + self.stride * (bits << jnp.arange(bits.shape[-1], dtype=jnp.int32)).sum(
+            -1, dtype=jnp.int32
+        )
 
     def reference(self, tokens):
         return self.first + self.stride * sum(2**i for i, row in enumerate(tokens) if row[0] > 0)
@@ -228,7 +293,9 @@ class Bits(AbstractLagFunction):
         return tuple(self.first + self.stride * i for i in range(2**arguments))
 
     def network(self, arguments, alphabet, log=False):
-        signs = alphabet is not None and all(len(letter) == 1 and letter[0] in (-1.0, 0.0, 1.0) for letter in alphabet)
+        signs = alphabet is not None and all(
+            len(letter) == 1 and letter[0] in (-1.0, 0.0, 1.0) for letter in alphabet
+        )
         if log or not signs:
             return super().network(arguments, alphabet, log)
         a = np.array([self.first, *(self.stride * 2.0**i for i in range(arguments))])
@@ -236,13 +303,17 @@ class Bits(AbstractLagFunction):
         return ReluNetwork(a, b, np.eye(arguments + 1)[0])
 
 
-@lag_functions.register("callable", formula="g = function(tokens), [..., arguments, d] -> whole numbers", ref=PAPER_ADAPTIVE)
+@lag_functions.register(
+    "callable",
+    formula="g = function(tokens), [..., arguments, d] -> whole numbers",
+    ref=PAPER_ADAPTIVE,
+)
 @dataclasses.dataclass(frozen=True)
 class CallableLag(AbstractLagFunction):
     """Any function of the arguments, with its largest lag declared.
 
-    `slow` is its plain Python reference for one [arguments, d] (without it the function itself is used). Under jit a
-    lag outside 1..T cannot be refused and is clipped; the reference refuses it.
+    `slow` is its plain Python reference for one [arguments, d] (without it the function itself is
+    used). Under jit a lag outside 1..T cannot be refused and is clipped; the reference refuses it.
     """
 
     function: Callable
@@ -253,12 +324,24 @@ class CallableLag(AbstractLagFunction):
     log_barron_bound: float | None = None
 
     def __post_init__(self):
-        require(callable(self.function), f"a {type(self.function).__name__} as the function", "one that can be called", "pass a function")
+        require(
+            callable(self.function),
+            f"a {type(self.function).__name__} as the function",
+            "one that can be called",
+            "pass a function",
+        )
         _check_largest(self.T, self.lowest)
 
     def check(self, arguments, d):
-        made = jax.eval_shape(self.function, jax.ShapeDtypeStruct((2, arguments, d), jnp.result_type(float)))
-        require(made.shape == (2,), f"the function maps (2, {arguments}, {d}) to {made.shape}", "(2,)", "map [..., arguments, d] to [...]")
+        made = jax.eval_shape(
+            self.function, jax.ShapeDtypeStruct((2, arguments, d), jnp.result_type(float))
+        )
+        require(
+            made.shape == (2,),
+            f"the function maps (2, {arguments}, {d}) to {made.shape}",
+            "(2,)",
+            "map [..., arguments, d] to [...]",
+        )
 
     def __call__(self, tokens):
         return jnp.clip(self.function(tokens), self.lowest, self.T).astype(jnp.int32)
@@ -267,14 +350,25 @@ class CallableLag(AbstractLagFunction):
         found = self.slow(tokens) if self.slow is not None else self.function(jnp.asarray(tokens))
         lag = int(found)
         legal = lag == found and self.lowest <= lag <= self.T
-        require(legal, f"lag {found}", f"a whole number from {self.lowest} to {self.T}", "mend the function")
+        require(
+            legal,
+            f"lag {found}",
+            f"a whole number from {self.lowest} to {self.T}",
+            "mend the function",
+        )
         return lag
 
     def possible(self, arguments):
         return tuple(range(self.lowest, self.T + 1))
 
     def barron(self, arguments, alphabet):
-        return super().barron(arguments, alphabet) if self.barron_bound is None else self.barron_bound
+        return (
+            super().barron(arguments, alphabet) if self.barron_bound is None else self.barron_bound
+        )
 
     def log_barron(self, arguments, alphabet):
-        return super().log_barron(arguments, alphabet) if self.log_barron_bound is None else self.log_barron_bound
+        return (
+            super().log_barron(arguments, alphabet)
+            if self.log_barron_bound is None
+            else self.log_barron_bound
+        )

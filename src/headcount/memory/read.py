@@ -1,4 +1,6 @@
-"""Where a sequence is read: at one position, at the last one, or everywhere. Positions count from 1."""
+"""Where a sequence is read: at one position, at the last one, or everywhere. Positions count from
+1.
+"""
 
 import abc
 import dataclasses
@@ -34,10 +36,20 @@ class At(AbstractRead):
     position: int
 
     def __post_init__(self):
-        require(self.position >= 1, f"read position {self.position}", "at least 1 (positions count from 1)", "use 'last' for the end")
+        require(
+            self.position >= 1,
+            f"read position {self.position}",
+            "at least 1 (positions count from 1)",
+            "use 'last' for the end",
+        )
 
     def rows(self, length):
-        require(self.position <= length, f"read position {self.position} in {length} tokens", f"at most {length}", "use a longer sequence")
+        require(
+            self.position <= length,
+            f"read position {self.position} in {length} tokens",
+            f"at most {length}",
+            "use a longer sequence",
+        )
         return np.array([self.position - 1])
 
 

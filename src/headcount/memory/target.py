@@ -1,8 +1,9 @@
 """The interface of every target: sample, evaluate, profile, and an independent slow reference.
 
-A target is a frozen value (hashable, so it can be a static argument under jit) that maps a sequence to outputs
-that depend on the past. `evaluate` is the fast one (jax, jit, any float type); `reference` is written separately in
-plain NumPy float64 loops, from the definition, and a contract test compares the two over the whole registry.
+A target is a frozen value (hashable, so it can be a static argument under jit) that maps a sequence
+to outputs that depend on the past. `evaluate` is the fast one (jax, jit, any float type);
+`reference` is written separately in plain NumPy float64 loops, from the definition, and a contract
+test compares the two over the whole registry.
 """
 
 import abc
@@ -42,9 +43,9 @@ class Family(enum.StrEnum):
 class MemoryProfile:
     """What a bound, a construction or a plan needs to know of a target.
 
-    `lags` are those that can matter (fixed: all of them; adaptive: the union over inputs); `None` for an
-    unbounded memory. `nesting` is K of H^Adap(K, M). `lipschitz` and `barron` are upper bounds for the readout,
-    `None` where unknown.
+    `lags` are those that can matter (fixed: all of them; adaptive: the union over inputs); `None`
+    for an unbounded memory. `nesting` is K of H^Adap(K, M). `lipschitz` and `barron` are upper
+    bounds for the readout, `None` where unknown.
     """
 
     family: Family
@@ -59,7 +60,9 @@ class MemoryProfile:
     @property
     def retrievals(self) -> int:
         """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4; errata 7)."""
-        return self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1
+        return (
+            self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1
+        )
 
     @property
     def longest_lag(self) -> int | None:
@@ -67,7 +70,9 @@ class MemoryProfile:
 
 
 class AbstractTarget(abc.ABC):
-    """A map from sequences to outputs. Subclasses are frozen dataclasses whose fields are their options."""
+    """A map from sequences to outputs. Subclasses are frozen dataclasses whose fields are their
+    options.
+    """
 
     kind: ClassVar[str]
     causal: ClassVar[bool] = True  # False: the answer is the next token, as for a corpus
@@ -90,7 +95,9 @@ class AbstractTarget(abc.ABC):
 
     @property
     def labels(self) -> bool:
-        """True where the output is one of `outputs` labels (cross-entropy), False where it is real (squared loss)."""
+        """True where the output is one of `outputs` labels (cross-entropy), False where it is real
+        (squared loss).
+        """
         return False
 
     @property
@@ -100,11 +107,15 @@ class AbstractTarget(abc.ABC):
 
     @abc.abstractmethod
     def sample(self, key: jax.Array, batch: int, length: int) -> Batch:
-        """Fresh sequences with their answers at `self.read`; works inside jit (batch and length static)."""
+        """Fresh sequences with their answers at `self.read`; works inside jit (batch and length
+        static).
+        """
 
     @abc.abstractmethod
     def evaluate(self, x: jax.Array, read: AbstractRead | None = None) -> jax.Array:
-        """The answers for given sequences, [B, R, o] or [B, R]; lags before the first token read zeros."""
+        """The answers for given sequences, [B, R, o] or [B, R]; lags before the first token read
+        zeros.
+        """
 
     @abc.abstractmethod
     def reference(self, x: np.ndarray, read: AbstractRead | None = None) -> np.ndarray:
@@ -115,19 +126,30 @@ class AbstractTarget(abc.ABC):
         """The structure of the memory."""
 
     def held_out(self) -> "AbstractTarget":
-        """The target whose samples serve as test data. Fresh random sequences need no other; a corpus does."""
+        """The target whose samples serve as test data. Fresh random sequences need no other; a
+        corpus does.
+        """
         return self
 
     def check_input(self, x: jax.Array) -> None:
         """Refuse sequences of the wrong shape or type."""
         real = self.vocabulary is None
-        wanted = f"real numbers of shape [batch, length, {self.dim}]" if real else "integers of shape [batch, length]"
+        wanted = (
+            f"real numbers of shape [batch, length, {self.dim}]"
+            if real
+            else "integers of shape [batch, length]"
+        )
         array = isinstance(x, (jax.Array, np.ndarray))
         require(array, f"{self.kind}: input of type {type(x).__name__}", wanted, "make it an array")
         fits = x.ndim == 3 and x.shape[2] == self.dim if real else x.ndim == 2
         kind = jnp.floating if real else jnp.integer
         good = fits and jnp.issubdtype(x.dtype, kind) and min(x.shape[:2]) >= 1
-        require(good, f"{self.kind}: input of shape {list(x.shape)} and type {x.dtype}", wanted, "reshape or convert it")
+        require(
+            good,
+            f"{self.kind}: input of shape {list(x.shape)} and type {x.dtype}",
+            wanted,
+            "reshape or convert it",
+        )
 
     def check_length(self, length: int) -> None:
         """Refuse sequences that are too short for the memory."""

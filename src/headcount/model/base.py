@@ -11,7 +11,9 @@ from headcount.memory.read import AbstractRead
 
 
 class AbstractModel(eqx.Module):
-    """[B, N, d] real or [B, N] integer tokens → [B, R, o]. Causal: the answer at t depends on tokens 1..t."""
+    """[B, N, d] real or [B, N] integer tokens → [B, R, o]. Causal: the answer at t depends on
+    tokens 1..t.
+    """
 
     @property
     @abc.abstractmethod
@@ -28,7 +30,9 @@ class AbstractModel(eqx.Module):
         """Answers at the read positions.  [B, R, o]"""
 
     def astype(self, dtype: jnp.dtype) -> "AbstractModel":
-        """The same model with every real weight in another float type (float64 needs `jax.enable_x64`)."""
+        """The same model with every real weight in another float type (float64 needs
+        `jax.enable_x64`).
+        """
         return jax.tree.map(lambda w: w.astype(dtype) if eqx.is_inexact_array(w) else w, self)
 
 
@@ -41,4 +45,9 @@ def check_tokens(model: AbstractModel, x: jax.Array) -> None:
     else:
         good = x.ndim == 2 and jnp.issubdtype(x.dtype, jnp.integer)
         wanted = f"integers of shape [batch, length], from -1 (padding) to {vocabulary - 1}"
-    require(good and x.shape[1] >= 1, f"tokens of shape {list(x.shape)} and type {x.dtype}", wanted, "reshape or convert the input")
+    require(
+        good and x.shape[1] >= 1,
+        f"tokens of shape {list(x.shape)} and type {x.dtype}",
+        wanted,
+        "reshape or convert the input",
+    )

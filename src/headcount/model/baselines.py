@@ -1,4 +1,6 @@
-"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal convolution, bare heads."""
+"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal
+convolution, bare heads.
+"""
 
 import equinox as eqx
 import jax
@@ -41,7 +43,9 @@ class AbstractEmbedded(AbstractBaseline):
 baselines: Registry[AbstractBaseline] = Registry("baseline", AbstractBaseline)
 
 
-def _embedding(width: int, dim: int, vocabulary: int | None, key: jax.Array) -> LinearEmbedding | TokenEmbedding:
+def _embedding(
+    width: int, dim: int, vocabulary: int | None, key: jax.Array
+) -> LinearEmbedding | TokenEmbedding:
     require(
         (dim > 0) != (vocabulary is not None),
         f"dim {dim} and vocabulary {vocabulary}",
@@ -54,16 +58,22 @@ def _embedding(width: int, dim: int, vocabulary: int | None, key: jax.Array) -> 
 
 
 def _scanned(step, state, x: jax.Array, rows: np.ndarray) -> jax.Array:
-    """Run a recurrence over [B, N, D]; outputs at the rows. One row needs only the last state, no history."""
+    """Run a recurrence over [B, N, D]; outputs at the rows. One row needs only the last state, no
+    history.
+    """
     steps = jnp.moveaxis(x, 1, 0)
     if len(rows) == 1:
-        last, _ = jax.lax.scan(lambda s, token: (step(s, token)[0], None), state, steps[: int(rows[0]) + 1])
+        last, _ = jax.lax.scan(
+            lambda s, token: (step(s, token)[0], None), state, steps[: int(rows[0]) + 1]
+        )
         return jax.tree.leaves(last)[0][:, None]
     _, outputs = jax.lax.scan(step, state, steps)  # [N, B, D]
     return jnp.moveaxis(outputs, 0, 1)[:, rows]
 
 
-@baselines.register("gru", formula="h = (1-z) n + z h, gates from x_t and h", ref=Ref("cho-2014", "Section 2.3"))
+@baselines.register(
+    "gru", formula="h = (1-z) n + z h, gates from x_t and h", ref=Ref("cho-2014", "Section 2.3")
+)
 class GRU(AbstractEmbedded):
     """Gated recurrent unit of width D, then a linear readout."""
 
@@ -74,7 +84,9 @@ class GRU(AbstractEmbedded):
     readout: jax.Array  # [o, D]
 
     @classmethod
-    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64) -> "GRU":
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64
+    ) -> "GRU":
         a, b, c, d = jax.random.split(key, 4)
         size = (3 * width, width)
         return cls(
@@ -87,7 +99,9 @@ class GRU(AbstractEmbedded):
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)
-        gates = jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+        gates = (
+            jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+        )
         width = self.w_state.shape[1]
 
         def step(state, gate):
@@ -102,7 +116,9 @@ class GRU(AbstractEmbedded):
         return _scanned(step, start, gates, read.rows(x.shape[1])) @ self.readout.T
 
 
-@baselines.register("lstm", formula="c = f c + i g, h = o tanh(c)", ref=Ref("hochreiter-1997", "Section 4"))
+@baselines.register(
+    "lstm", formula="c = f c + i g, h = o tanh(c)", ref=Ref("hochreiter-1997", "Section 4")
+)
 class LSTM(AbstractEmbedded):
     """Long short-term memory of width D (forget offset 1), then a linear readout."""
 
@@ -113,7 +129,9 @@ class LSTM(AbstractEmbedded):
     readout: jax.Array  # [o, D]
 
     @classmethod
-    def init(cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64) -> "LSTM":
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64
+    ) -> "LSTM":
         a, b, c, d = jax.random.split(key, 4)
         size = (4 * width, width)
         offset = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
@@ -127,7 +145,9 @@ class LSTM(AbstractEmbedded):
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)
-        gates = jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+        gates = (
+            jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
+        )
 
         def step(state, gate):
             hidden, cell = state
@@ -140,9 +160,15 @@ class LSTM(AbstractEmbedded):
         return _scanned(step, (zero, zero), gates, read.rows(x.shape[1])) @ self.readout.T
 
 
-@baselines.register("ssm", formula="s_t = lambda s_{t-1} + B x_t, y = Re C s + skip x", ref=Ref("gu-2022", "S4D, zero-order hold"))
+@baselines.register(
+    "ssm",
+    formula="s_t = lambda s_{t-1} + B x_t, y = Re C s + skip x",
+    ref=Ref("gu-2022", "S4D, zero-order hold"),
+)
 class DiagonalSSM(AbstractEmbedded):
-    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and a linear readout."""
+    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and
+    a linear readout.
+    """
 
     embedding: LinearEmbedding | TokenEmbedding
     log_decay: jax.Array  # [D, S]
@@ -156,7 +182,15 @@ class DiagonalSSM(AbstractEmbedded):
 
     @classmethod
     def init(
-        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, states: int = 16, hidden: int = 256
+        cls,
+        dim: int,
+        vocabulary: int | None,
+        outputs: int,
+        key: jax.Array,
+        *,
+        width: int = 64,
+        states: int = 16,
+        hidden: int = 256,
     ) -> "DiagonalSSM":
         a, b, c, d, e, f = jax.random.split(key, 6)
         log_step = jax.random.uniform(b, (width, 1), minval=np.log(1e-3), maxval=np.log(1e-1))
@@ -184,8 +218,13 @@ class DiagonalSSM(AbstractEmbedded):
         def step(state, token):
             real, imag = state
             driven = gain * token[:, :, None]
-            real, imag = turn_real * real - turn_imag * imag + driven, turn_real * imag + turn_imag * real
-            return (real, imag), jnp.einsum("bds,ds->bd", real, self.c_real) - jnp.einsum("bds,ds->bd", imag, self.c_imag)
+            real, imag = (
+                turn_real * real - turn_imag * imag + driven,
+                turn_real * imag + turn_imag * real,
+            )
+            return (real, imag), jnp.einsum("bds,ds->bd", real, self.c_real) - jnp.einsum(
+                "bds,ds->bd", imag, self.c_imag
+            )
 
         zero = jnp.zeros((x.shape[0], *self.log_decay.shape), u.dtype)
         steps = jnp.moveaxis(u[:, : int(rows.max()) + 1], 1, 0)
@@ -195,7 +234,9 @@ class DiagonalSSM(AbstractEmbedded):
 
 
 @baselines.register(
-    "convolution", formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l", ref=Ref("oord-2016", "Section 2.1")
+    "convolution",
+    formula="y_t = sum_l W_l relu(sum_k K_k x_{t-k d_l}), dilations d_l = size^l",
+    ref=Ref("oord-2016", "Section 2.1"),
 )
 class CausalConvolution(AbstractEmbedded):
     """Dilated causal convolutions with residuals, then a linear readout: sees size^L tokens."""
@@ -207,9 +248,22 @@ class CausalConvolution(AbstractEmbedded):
 
     @classmethod
     def init(
-        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64, layers: int = 4, size: int = 4
+        cls,
+        dim: int,
+        vocabulary: int | None,
+        outputs: int,
+        key: jax.Array,
+        *,
+        width: int = 64,
+        layers: int = 4,
+        size: int = 4,
     ) -> "CausalConvolution":
-        require(layers >= 1 and size >= 2, f"{layers} layers of size {size}", "at least 1 layer of size 2", "choose larger ones")
+        require(
+            layers >= 1 and size >= 2,
+            f"{layers} layers of size {size}",
+            "at least 1 layer of size 2",
+            "choose larger ones",
+        )
         a, b, *rest = jax.random.split(key, 2 + layers)
         kernels = tuple(normal(k, (size, width, width), size * width) for k in rest)
         return cls(
@@ -226,19 +280,25 @@ class CausalConvolution(AbstractEmbedded):
             size = kernel.shape[0]
             dilation = size**depth
             padded = jnp.pad(u, ((0, 0), ((size - 1) * dilation, 0), (0, 0)))
-            taps = [padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)]  # tap k is lag k*dilation
+            taps = [
+                padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)
+            ]  # tap k is lag k*dilation
             u = u + jax.nn.relu(sum(tap @ kernel[k].T for k, tap in enumerate(taps)) + offset)
         return u[:, read.rows(x.shape[1])] @ self.readout.T
 
 
 @baselines.register(
-    "heads", formula="y_t = sum_h W_O^h W_V^h sum_s softmax(bias_h)(s) x_{t-s}", ref=Ref("wang-e-2024", "Section 2.2, attention alone")
+    "heads",
+    formula="y_t = sum_h W_O^h W_V^h sum_s softmax(bias_h)(s) x_{t-s}",
+    ref=Ref("wang-e-2024", "Section 2.2, attention alone"),
 )
 class Heads(AbstractBaseline):
-    """Bare heads: one dot-product-free attention layer on the tokens themselves, with nothing around it.
+    """Bare heads: one dot-product-free attention layer on the tokens themselves, with nothing
+    around it.
 
-    The paper does not say which maps around the heads were trained in experiments 4a and 4b; this is the barest reading. It
-    learns the same kernels more slowly than heads with trained maps around them, so its losses speak of the number of steps.
+    The paper does not say which maps around the heads were trained in experiments 4a and 4b; this
+    is the barest reading. It learns the same kernels more slowly than heads with trained maps
+    around them, so its losses speak of the number of steps.
     """
 
     attention: Attention
@@ -268,7 +328,9 @@ class Heads(AbstractBaseline):
             "one size",
             "use a Transformer, which has a readout",
         )
-        shape = LayerShape(width=dim, heads=heads, value_dim=head_dim, query_dim=head_dim, hidden=0, outputs=dim)
+        shape = LayerShape(
+            width=dim, heads=heads, value_dim=head_dim, query_dim=head_dim, hidden=0, outputs=dim
+        )
         a, b, c = jax.random.split(key, 3)
         parts = biases.build(bias, shape, b), normalisers.build(normaliser, shape, c)
         return cls(Attention.init(shape, a, DotFree(), *parts))

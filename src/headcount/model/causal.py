@@ -1,14 +1,18 @@
-"""Softmax attention at every position, for training language models: blocks of rows that never touch the future.
+"""Softmax attention at every position, for training language models: blocks of rows that never
+touch the future.
 
     p_rn = e^{z_rn} / (e^{sink_r} + sum_j e^{z_rj}),   z = q k^T + bias,   out = p v
 
-Row blocks i..j need keys 0..j only, which saves up to half of the work. Backwards, with g the gradient of out:
+Row blocks i..j need keys 0..j only, which saves up to half of the work. Backwards, with g the
+gradient of out:
 
-    delta_r = g_r . out_r = sum_n p_rn (g_r . v_n),   dz = p (g v^T - delta),   d sink = -(share of the sink) delta
+    delta_r = g_r . out_r = sum_n p_rn (g_r . v_n),   dz = p (g v^T - delta),   d sink = -(share of
+      the sink) delta
 
-(Dao et al. 2022, Appendix B.2). dk and dv are computed transposed, [q, N]: then the N x N weights enter every product as they
-lie in memory; the derivative that JAX finds by itself makes transposed copies of them. The weights are kept for the
-backward pass; large batches go in parts that are recomputed.
+(Dao et al. 2022, Appendix B.2). dk and dv are computed transposed, [q, N]: then the N x N weights
+enter every product as they lie in memory; the derivative that JAX finds by itself makes transposed
+copies of them. The weights are kept for the backward pass; large batches go in parts that are
+recomputed.
 """
 
 import jax
@@ -17,13 +21,24 @@ import jax.numpy as jnp
 from headcount.model.paths import BLOCK_ENTRIES, denominator, row_shift
 from headcount.model.shape import compute_dtype
 
-LEAST_BLOCK, MOST_BLOCKS = 128, 8  # shorter blocks make the matrix products too small; more blocks take long to compile
+LEAST_BLOCK, MOST_BLOCKS = (
+    128,
+    8,
+)  # shorter blocks make the matrix products too small; more blocks take long to compile
 
 
-def attend(q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """[B, H, N, q] twice, [B, H, N, v], bias [H, N, N] (-inf where a row must not look), sink [H, N] → [B, H, N, v]"""
+def attend(
+    q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array, sink: jax.Array | None
+) -> jax.Array:
+    """[B, H, N, q] twice, [B, H, N, v], bias [H, N, N] (-inf where a row must not look), sink [H,
+    N] → [B, H, N, v]
+    """
     batch, heads, length, _ = q.shape
-    part = next(size for size in range(batch, 0, -1) if batch % size == 0 and (size == 1 or size * length**2 <= BLOCK_ENTRIES))
+    part = next(
+        size
+        for size in range(batch, 0, -1)
+        if batch % size == 0 and (size == 1 or size * length**2 <= BLOCK_ENTRIES)
+    )
     if part == batch:
         return _attend(q, k, v, bias, sink)
     parts = tuple(a.reshape(batch // part, part, *a.shape[1:]) for a in (q, k, v))
@@ -45,17 +60,33 @@ def _forward(q, k, v, bias, sink):
     dtype = compute_dtype(q.dtype)
     outs, weights, shares = [], [], []
     for rows in _blocks(q.shape[2]):
-        logits = jnp.einsum("bhrq,bhnq->bhrn", q[:, :, rows], k[:, :, : rows.stop], preferred_element_type=dtype)
+        logits = jnp.einsum(
+            "bhrq,bhnq->bhrn", q[:, :, rows], k[:, :, : rows.stop], preferred_element_type=dtype
+        )
         logits = logits + bias[:, rows, : rows.stop]
-        shift = row_shift(jnp.max(logits, axis=-1), None if sink is None else sink[:, rows])  # [B, H, R]
+        shift = row_shift(
+            jnp.max(logits, axis=-1), None if sink is None else sink[:, rows]
+        )  # [B, H, R]
         rise = jnp.exp(logits - shift[..., None])
         total = denominator(jnp.sum(rise, axis=-1), shift, None if sink is None else sink[:, rows])
         weights.append((rise / total[..., None]).astype(v.dtype))
-        outs.append(jnp.einsum("bhrn,bhnv->bhrv", weights[-1], v[:, :, : rows.stop], preferred_element_type=dtype).astype(v.dtype))
+        outs.append(
+            jnp.einsum(
+                "bhrn,bhnv->bhrv", weights[-1], v[:, :, : rows.stop], preferred_element_type=dtype
+            ).astype(v.dtype)
+        )
         if sink is not None:
             shares.append(jnp.exp(sink[:, rows] - shift) / total)
     out = jnp.concatenate(outs, axis=2)
-    return out, (q, k, v, bias, out, tuple(weights), jnp.concatenate(shares, axis=2) if shares else None)
+    return out, (
+        q,
+        k,
+        v,
+        bias,
+        out,
+        tuple(weights),
+        jnp.concatenate(shares, axis=2) if shares else None,
+    )
 
 
 def _backward(kept, g):
@@ -70,9 +101,17 @@ def _backward(kept, g):
         dz = p * (dp - delta[:, :, rows, None])  # [B, H, R, seen]
         dbias.append(_padded(dz.sum(0), unseen))
         dz = dz.astype(q.dtype)
-        dq.append(jnp.einsum("bhrn,bhnq->bhrq", dz, k[:, :, seen], preferred_element_type=dtype).astype(q.dtype))
-        dk = dk + _padded(jnp.einsum("bhrn,bhrq->bhqn", dz, q[:, :, rows], preferred_element_type=dtype), unseen)
-        dv = dv + _padded(jnp.einsum("bhrn,bhrv->bhvn", p, g_rows, preferred_element_type=dtype), unseen)
+        dq.append(
+            jnp.einsum("bhrn,bhnq->bhrq", dz, k[:, :, seen], preferred_element_type=dtype).astype(
+                q.dtype
+            )
+        )
+        dk = dk + _padded(
+            jnp.einsum("bhrn,bhrq->bhqn", dz, q[:, :, rows], preferred_element_type=dtype), unseen
+        )
+        dv = dv + _padded(
+            jnp.einsum("bhrn,bhrv->bhvn", p, g_rows, preferred_element_type=dtype), unseen
+        )
     dsink = None if shares is None else -jnp.sum(shares * delta, axis=0)  # [H, N]
     return (
         jnp.concatenate(dq, axis=2),
@@ -92,5 +131,7 @@ def _padded(part: jax.Array, count: int) -> jax.Array:
 
 
 def _turned(x: jax.Array) -> jax.Array:
-    """Last two axes exchanged, once and for all: fused into later copies this would be read column by column."""
+    """Last two axes exchanged, once and for all: fused into later copies this would be read column
+    by column.
+    """
     return jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2))

@@ -1,7 +1,9 @@
-"""What a model costs: parameters, floating-point operations of a forward pass, and the state a decoder must keep.
+"""What a model costs: parameters, floating-point operations of a forward pass, and the state a
+decoder must keep.
 
-A multiply-add counts as two operations. Counts follow the path that the model takes (`Attention.path`), so they say what
-is really computed: contracted heads cost O(N H f), not O(N^2). Exponentials, divisions and norms count one operation an entry.
+A multiply-add counts as two operations. Counts follow the path that the model takes
+(`Attention.path`), so they say what is really computed: contracted heads cost O(N H f), not O(N^2).
+Exponentials, divisions and norms count one operation an entry.
 """
 
 import dataclasses
@@ -21,7 +23,9 @@ from headcount.model.transformer import Transformer
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """`flops` per sequence forward; `state` numbers that decoding the next token needs from the past."""
+    """`flops` per sequence forward; `state` numbers that decoding the next token needs from the
+    past.
+    """
 
     parameters: int
     flops: int
@@ -35,7 +39,9 @@ def count_parameters(model: eqx.Module) -> int:
 
 def cost(model: AbstractModel, length: int, read: AbstractRead) -> Cost:
     """The cost of one sequence of `length` tokens read at `read`."""
-    require(length >= 1, f"a sequence of {length} tokens", "at least 1", "pass the length of a sequence")
+    require(
+        length >= 1, f"a sequence of {length} tokens", "at least 1", "pass the length of a sequence"
+    )
     rows = len(read.rows(length))
     if isinstance(model, Transformer):
         flops, state = _transformer(model, length, rows)
@@ -44,7 +50,9 @@ def cost(model: AbstractModel, length: int, read: AbstractRead) -> Cost:
     return Cost(count_parameters(model), flops, state)
 
 
-def attention_flops(attention: Attention, length: int, rows: int, features: int, lifted: bool) -> int:
+def attention_flops(
+    attention: Attention, length: int, rows: int, features: int, lifted: bool
+) -> int:
     """Operations of one attention sublayer; `features` is the size f that heads gather."""
     heads, v, width = attention.w_value.shape
     path = attention.path(length, rows)
@@ -52,7 +60,9 @@ def attention_flops(attention: Attention, length: int, rows: int, features: int,
         queries = getattr(attention.score, "w_query", None)
         q = queries.shape[1] if queries is not None else 0
         project = 2 * width * heads * (q * (length + rows) + v * length)  # queries, keys, values
-        weigh = heads * rows * length * (2 * q + 3 + 2 * v)  # products, bias + exp + divide, weighted sum
+        weigh = (
+            heads * rows * length * (2 * q + 3 + 2 * v)
+        )  # products, bias + exp + divide, weighted sum
         return project + weigh + 2 * rows * heads * v * width
     gathered_first = rows < length or features <= v
     f = features if gathered_first else v
@@ -79,8 +89,19 @@ def _transformer(model: Transformer, length: int, rows: int) -> tuple[int, int]:
         width = layer.attention.w_value.shape[2]
         f = features if i == 0 and layer.attention_norm.identity else width
         if i == 0:
-            flops += 2 * (r if layer.attention.score.content_free and layer.attention_norm.identity else length) * dim * width
-        flops += attention_flops(layer.attention, length, r, f, lifted=i == 0 and f != width) + r * width
+            flops += (
+                2
+                * (
+                    r
+                    if layer.attention.score.content_free and layer.attention_norm.identity
+                    else length
+                )
+                * dim
+                * width
+            )
+        flops += (
+            attention_flops(layer.attention, length, r, f, lifted=i == 0 and f != width) + r * width
+        )
         flops += r * (2 * layer.ffn.sizes[0] + layer.ffn.sizes[2])
         state += attention_state(layer.attention, length)
     if model.unembedding is not None:
@@ -95,28 +116,43 @@ def _first_features(embedding: AbstractEmbedding) -> int:
 
 
 def attention_state(attention: Attention, length: int) -> int:
-    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values, and the keys under a dot product."""
+    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values, and the
+    keys under a dot product.
+    """
     heads, v, _ = attention.w_value.shape
     queries = getattr(attention.score, "w_query", None)
     if queries is not None:
         return length * heads * (v + queries.shape[1])
-    recurrent = attention.score.content_free and attention.bias.decay() is not None and attention.normaliser.exponential
+    recurrent = (
+        attention.score.content_free
+        and attention.bias.decay() is not None
+        and attention.normaliser.exponential
+    )
     return heads * (v + 1) if recurrent else length * heads * v
 
 
 def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:
     _, dim = model.tokens
     if isinstance(model, Heads):
-        combined = rows < length or dim == 1  # tokens are gathered first, then mapped by W_O W_V, which is formed once
-        return attention_flops(model.attention, length, rows, dim, lifted=combined), attention_state(model.attention, length)
+        combined = (
+            rows < length or dim == 1
+        )  # tokens are gathered first, then mapped by W_O W_V, which is formed once
+        return attention_flops(
+            model.attention, length, rows, dim, lifted=combined
+        ), attention_state(model.attention, length)
     if isinstance(model, (GRU, LSTM)):
         gates, width = model.w_state.shape
         per_token = 2 * dim * width + 4 * gates * width + 3 * gates
-        return length * per_token + 2 * rows * model.readout.size, width * (1 if isinstance(model, GRU) else 2)
+        return length * per_token + 2 * rows * model.readout.size, width * (
+            1 if isinstance(model, GRU) else 2
+        )
     if isinstance(model, DiagonalSSM):
         width, states = model.log_decay.shape
         per_token = 2 * dim * width + 12 * width * states
-        return length * per_token + 2 * rows * (width + model.w_in.size + model.readout.size), 2 * width * states
+        return (
+            length * per_token + 2 * rows * (width + model.w_in.size + model.readout.size),
+            2 * width * states,
+        )
     assert isinstance(model, CausalConvolution)
     size, width, _ = model.kernels[0].shape
     reach = sum((size - 1) * size**depth for depth in range(len(model.kernels)))

@@ -1,4 +1,6 @@
-"""From tokens to the stream: an affine map of real tokens or a row per integer token, plus an absolute position."""
+"""From tokens to the stream: an affine map of real tokens or a row per integer token, plus an
+absolute position.
+"""
 
 import abc
 from typing import ClassVar
@@ -44,7 +46,11 @@ class NoPosition(AbstractPosition):
         return None
 
 
-@positions.register("sinusoidal", formula="sin(t theta_j), cos(t theta_j), theta_j = base^{-2j/D}", ref=Ref("vaswani-2017", "Section 3.5"))
+@positions.register(
+    "sinusoidal",
+    formula="sin(t theta_j), cos(t theta_j), theta_j = base^{-2j/D}",
+    ref=Ref("vaswani-2017", "Section 3.5"),
+)
 class Sinusoidal(AbstractPosition):
     """Sines and cosines of the position; nothing is learned."""
 
@@ -53,7 +59,12 @@ class Sinusoidal(AbstractPosition):
 
     @classmethod
     def init(cls, width: int, key: jax.Array, *, base: float = 10000.0) -> "Sinusoidal":
-        require(width % 2 == 0, f"sinusoidal positions of width {width}", "an even width", "choose an even width")
+        require(
+            width % 2 == 0,
+            f"sinusoidal positions of width {width}",
+            "an even width",
+            "choose an even width",
+        )
         return cls(width, base)
 
     def rows(self, length, dtype):
@@ -70,7 +81,9 @@ class Learned(AbstractPosition):
     table: jax.Array  # [longest, D]
 
     @classmethod
-    def init(cls, width: int, key: jax.Array, *, longest: int = 1024, scale: float = 0.02) -> "Learned":
+    def init(
+        cls, width: int, key: jax.Array, *, longest: int = 1024, scale: float = 0.02
+    ) -> "Learned":
         require(longest >= 1, f"longest {longest}", "at least 1", "use the longest sequence length")
         return cls(scale * jax.random.normal(key, (longest, width)))
 
@@ -106,7 +119,9 @@ class LinearEmbedding(AbstractEmbedding):
     position: AbstractPosition
 
     @classmethod
-    def init(cls, width: int, dim: int, position: AbstractPosition, key: jax.Array) -> "LinearEmbedding":
+    def init(
+        cls, width: int, dim: int, position: AbstractPosition, key: jax.Array
+    ) -> "LinearEmbedding":
         return cls(normal(key, (width, dim), dim), jnp.zeros(width), position)
 
     @property
@@ -125,7 +140,9 @@ class TokenEmbedding(AbstractEmbedding):
     position: AbstractPosition
 
     @classmethod
-    def init(cls, width: int, vocabulary: int, position: AbstractPosition, key: jax.Array) -> "TokenEmbedding":
+    def init(
+        cls, width: int, vocabulary: int, position: AbstractPosition, key: jax.Array
+    ) -> "TokenEmbedding":
         return cls(jax.random.normal(key, (vocabulary, width)), position)
 
     @property
@@ -136,6 +153,8 @@ class TokenEmbedding(AbstractEmbedding):
         rows = self.position.rows(x.shape[1], self.weight.dtype)
         vocabulary, width = self.weight.shape
         if vocabulary <= width:  # few tokens: heads may contract one-hot vectors
-            return Stream(jax.nn.one_hot(x, vocabulary, dtype=self.weight.dtype), self.weight.T, None, rows)
+            return Stream(
+                jax.nn.one_hot(x, vocabulary, dtype=self.weight.dtype), self.weight.T, None, rows
+            )
         found = jnp.take(self.weight, jnp.maximum(x, 0), axis=0)
         return Stream(jnp.where((x >= 0)[..., None], found, 0), None, None, rows)

@@ -73,7 +73,9 @@ class ReLU(AbstractTwoLayers):
         return jax.nn.relu(z)
 
 
-@ffns.register("gelu", formula="sum_k a_k gelu(b_k.x + c_k)", ref=Ref("hendrycks-2016", "Section 2"))
+@ffns.register(
+    "gelu", formula="sum_k a_k gelu(b_k.x + c_k)", ref=Ref("hendrycks-2016", "Section 2")
+)
 class GELU(AbstractTwoLayers):
     """Two layers with the Gaussian error linear unit (exact form)."""
 
@@ -83,7 +85,9 @@ class GELU(AbstractTwoLayers):
 
     @staticmethod
     def activation(z):
-        return z * (0.5 + 0.5 * jax.lax.erf(z * math.sqrt(0.5)))  # jax.nn.gelu takes erfc, about twice as slow on the CPU
+        return z * (
+            0.5 + 0.5 * jax.lax.erf(z * math.sqrt(0.5))
+        )  # jax.nn.gelu takes erfc, about twice as slow on the CPU
 
 
 @ffns.register("swiglu", formula="W_2 (swish(W_g x) * W_1 x)", ref=Ref("shazeer-2020", "eq. (6)"))
@@ -109,7 +113,11 @@ class SwiGLU(AbstractFFN):
         return 2 * self.w_in.size + self.w_out.size, self.w_in.shape[1], self.w_out.shape[0]
 
 
-@ffns.register("none", formula="0 (or W x where a readout is needed)", ref=Ref("wang-e-2024", "Proposition 4.2"))
+@ffns.register(
+    "none",
+    formula="0 (or W x where a readout is needed)",
+    ref=Ref("wang-e-2024", "Proposition 4.2"),
+)
 class NoFFN(AbstractFFN):
     """No network: adds nothing to the stream. As a readout it is a linear map of the stream."""
 
@@ -119,14 +127,21 @@ class NoFFN(AbstractFFN):
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array) -> "NoFFN":
         reads_out = shape.reads_out or shape.outputs != shape.width
-        return cls(normal(key, (shape.outputs, shape.width), shape.width) if reads_out else None, shape.width)
+        return cls(
+            normal(key, (shape.outputs, shape.width), shape.width) if reads_out else None,
+            shape.width,
+        )
 
     def __call__(self, x):
         return jnp.zeros_like(x) if self.w_out is None else linear(self.w_out, x)
 
     @property
     def sizes(self):
-        return (0, self.width, self.width) if self.w_out is None else (self.w_out.size, self.width, self.w_out.shape[0])
+        return (
+            (0, self.width, self.width)
+            if self.w_out is None
+            else (self.w_out.size, self.width, self.w_out.shape[0])
+        )
 
 
 class Rounding(enum.StrEnum):
@@ -142,19 +157,30 @@ class Rounding(enum.StrEnum):
 
 
 @ffns.register(
-    "precision", formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)", ref=Ref("wang-e-2024", "Section 4, FFN~")
+    "precision",
+    formula="[FFN(x)] (lin) or log[exp FFN(x)] (log), [.] = floor(z + 1/2)",
+    ref=Ref("wang-e-2024", "Section 4, FFN~"),
 )
 class Precision(AbstractFFN):
-    """Another network whose outputs are rounded, so that integer lags come out exact. Gradients pass straight through.
+    """Another network whose outputs are rounded, so that integer lags come out exact. Gradients
+    pass straight through.
 
-    On the log scale outputs below log(1/2) would round to log 0; they stay 0, as zero coordinates must (theory 1.5).
+    On the log scale outputs below log(1/2) would round to log 0; they stay 0, as zero coordinates
+    must (theory 1.5).
     """
 
     inner: AbstractFFN
     rounding: Rounding = eqx.field(static=True)
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, inner: str = "relu", rounding: Rounding = Rounding.LIN) -> "Precision":
+    def init(
+        cls,
+        shape: LayerShape,
+        key: jax.Array,
+        *,
+        inner: str = "relu",
+        rounding: Rounding = Rounding.LIN,
+    ) -> "Precision":
         return cls(ffns.build(inner, shape, key), rounding)
 
     def __call__(self, x):

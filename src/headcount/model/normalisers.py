@@ -1,8 +1,10 @@
-"""Normalisers: from logits to attention weights, so that dense, one-row and convolution paths share one meaning.
+"""Normalisers: from logits to attention weights, so that dense, one-row and convolution paths share
+one meaning.
 
-Every normaliser is  weight(s) = rise(z_s) / (sum_s rise(z_s) + e^{sink})  or, without a denominator, rise(z_s).
-A sink is an extra column with value 0 (theory 2.5): its logit may be learned, may follow the bias as a token before the
-first one would, or may stand for every lag that the sequence has not reached yet. Rows that see nothing give 0.
+Every normaliser is  weight(s) = rise(z_s) / (sum_s rise(z_s) + e^{sink})  or, without a
+denominator, rise(z_s). A sink is an extra column with value 0 (theory 2.5): its logit may be
+learned, may follow the bias as a token before the first one would, or may stand for every lag that
+the sequence has not reached yet. Rows that see nothing give 0.
 """
 
 import abc
@@ -45,7 +47,9 @@ class AbstractNormaliser(eqx.Module):
 normalisers: Registry[AbstractNormaliser] = Registry("normaliser", AbstractNormaliser)
 
 
-@normalisers.register("softmax", formula="e^{z_s} / sum_j e^{z_j}", ref=Ref("vaswani-2017", "Section 3.2.1"))
+@normalisers.register(
+    "softmax", formula="e^{z_s} / sum_j e^{z_j}", ref=Ref("vaswani-2017", "Section 3.2.1")
+)
 class Softmax(AbstractNormaliser):
     """The usual one: weights sum to 1 over what the row sees."""
 
@@ -58,7 +62,9 @@ class Softmax(AbstractNormaliser):
 
 @normalisers.register("none", formula="e^{z_s}", ref=Ref("wang-e-2024", "Section 4, NF"))
 class NoNormaliser(AbstractNormaliser):
-    """Normalisation-free, as the adaptive constructions need. Exponents are capped where e^z would overflow."""
+    """Normalisation-free, as the adaptive constructions need. Exponents are capped where e^z would
+    overflow.
+    """
 
     divides = False
 
@@ -71,9 +77,13 @@ class NoNormaliser(AbstractNormaliser):
         return jnp.exp(jnp.minimum(logits, cap))
 
 
-@normalisers.register("softmax-sink", formula="e^{z_s} / (e^c + sum_j e^{z_j})", ref=Ref("xiao-2024", "Section 3"))
+@normalisers.register(
+    "softmax-sink", formula="e^{z_s} / (e^c + sum_j e^{z_j})", ref=Ref("xiao-2024", "Section 3")
+)
 class SoftmaxSink(AbstractNormaliser):
-    """Softmax with a learned sink logit c per head, value 0: a head may look at nothing (theory 2.5)."""
+    """Softmax with a learned sink logit c per head, value 0: a head may look at nothing (theory
+    2.5).
+    """
 
     logit: jax.Array  # [H]
 
@@ -86,11 +96,16 @@ class SoftmaxSink(AbstractNormaliser):
         return jnp.broadcast_to(logit[:, None], (logit.shape[0], position.shape[0]))
 
 
-@normalisers.register("softmax-bos", formula="e^{z_s} / (e^{c + bias(t)} + sum_j e^{z_j})", ref=Ref("headcount", "exact sink, numerics 5"))
+@normalisers.register(
+    "softmax-bos",
+    formula="e^{z_s} / (e^{c + bias(t)} + sum_j e^{z_j})",
+    ref=Ref("headcount", "exact sink, numerics 5"),
+)
 class SoftmaxBos(AbstractNormaliser):
     """The sink is a zero-valued token just before the first, with its natural bias plus c.
 
-    With c = -log(1-e^{-b}) a lin head of rate b is normalised by 1/(1-e^{-b}) at every position, exactly.
+    With c = -log(1-e^{-b}) a lin head of rate b is normalised by 1/(1-e^{-b}) at every position,
+    exactly.
     """
 
     logit: jax.Array  # [H]
@@ -100,14 +115,21 @@ class SoftmaxBos(AbstractNormaliser):
         return cls(jnp.full((shape.heads,), logit))
 
     def sink(self, bias, position):
-        return bias.logits(position, position) + self.logit.astype(compute_dtype(self.logit.dtype))[:, None]
+        return (
+            bias.logits(position, position)
+            + self.logit.astype(compute_dtype(self.logit.dtype))[:, None]
+        )
 
 
 @normalisers.register(
-    "softmax-tail", formula="e^{z_s} / sum over all lags < horizon of e^{bias}", ref=Ref("headcount", "virtual zeros, theory 2.4")
+    "softmax-tail",
+    formula="e^{z_s} / sum over all lags < horizon of e^{bias}",
+    ref=Ref("headcount", "virtual zeros, theory 2.4"),
 )
 class SoftmaxTail(AbstractNormaliser):
-    """The sink stands for the lags that the sequence has not reached: every position up to `horizon` is normalised alike."""
+    """The sink stands for the lags that the sequence has not reached: every position up to
+    `horizon` is normalised alike.
+    """
 
     horizon: int = eqx.field(static=True)
 
@@ -119,12 +141,16 @@ class SoftmaxTail(AbstractNormaliser):
     def sink(self, bias, position):
         lags = jnp.arange(self.horizon)
         logits = bias.logits(lags, jnp.full_like(lags, self.horizon))  # [H, horizon]
-        unreached = jax.lax.cumlogsumexp(logits, axis=1, reverse=True)  # log of the mass of lags >= s
+        unreached = jax.lax.cumlogsumexp(
+            logits, axis=1, reverse=True
+        )  # log of the mass of lags >= s
         beyond = jnp.full((logits.shape[0], 1), -jnp.inf, logits.dtype)
         return jnp.concatenate([unreached, beyond], axis=1)[:, jnp.minimum(position, self.horizon)]
 
 
-@normalisers.register("sigmoid", formula="1 / (1 + e^{-(z_s + c)})", ref=Ref("ramapuram-2024", "Section 2"))
+@normalisers.register(
+    "sigmoid", formula="1 / (1 + e^{-(z_s + c)})", ref=Ref("ramapuram-2024", "Section 2")
+)
 class Sigmoid(AbstractNormaliser):
     """Each lag by itself, with a learned offset c per head; nothing is divided."""
 
@@ -139,5 +165,7 @@ class Sigmoid(AbstractNormaliser):
 
     def rise(self, logits):
         offset = self.offset.astype(logits.dtype)
-        heads = logits.ndim - 3 if logits.ndim == 4 else 0  # [B, H, R, N] for content scores, else [H, …]
+        heads = (
+            logits.ndim - 3 if logits.ndim == 4 else 0
+        )  # [B, H, R, N] for content scores, else [H, …]
         return jax.nn.sigmoid(logits + offset.reshape(-1, *(1,) * (logits.ndim - 1 - heads)))

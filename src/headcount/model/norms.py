@@ -1,6 +1,7 @@
 """Where a layer normalises its stream: nowhere (the paper), before, after, or both.
 
-A sublayer f acts on the stream x as  outer(x + after(f(before(x)))); each norm says what the three are.
+A sublayer f acts on the stream x as  outer(x + after(f(before(x)))); each norm says what the three
+are.
 """
 
 import abc
@@ -46,7 +47,9 @@ norms: Registry[AbstractNorm] = Registry("norm", AbstractNorm)
 
 @jax.custom_vjp
 def _standard(x: jax.Array) -> jax.Array:
-    """(x - mean) / deviation over D. With y the result:  dx = (g - mean(g) - y mean(g y)) / deviation."""
+    """(x - mean) / deviation over D. With y the result:  dx = (g - mean(g) - y mean(g y)) /
+    deviation.
+    """
     return _standard_forward(x)[0]
 
 
@@ -75,7 +78,9 @@ class Scale(eqx.Module):
         return cls(jnp.ones(width), jnp.zeros(width))
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        return _standard(x.astype(compute_dtype(x.dtype))).astype(x.dtype) * self.scale + self.offset
+        return (
+            _standard(x.astype(compute_dtype(x.dtype))).astype(x.dtype) * self.scale + self.offset
+        )
 
 
 @norms.register("none", formula="x + f(x)", ref=Ref("wang-e-2024", "Section 2.2"))
@@ -130,7 +135,9 @@ class PreRMS(AbstractNorm):
 
     def before(self, x):
         fine = x.astype(compute_dtype(x.dtype))
-        return (fine * jax.lax.rsqrt((fine**2).mean(-1, keepdims=True) + EPSILON)).astype(x.dtype) * self.scale
+        return (fine * jax.lax.rsqrt((fine**2).mean(-1, keepdims=True) + EPSILON)).astype(
+            x.dtype
+        ) * self.scale
 
 
 @norms.register("sandwich", formula="x + LN(f(LN(x)))", ref=Ref("ding-2021", "Section 2.4"))

@@ -1,7 +1,8 @@
 """How weighted sums over the past are computed: rows of weights, a recurrence, or an FFT.
 
-All take u as [B, N, f] (heads share it) or [B, N, H, f] and return [B, R, H, f]; recurrence and convolution give every row. A row's weights are
-rise(z - shift) / denominator; the shift is the row's largest logit, so nothing overflows, and it cancels.
+All take u as [B, N, f] (heads share it) or [B, N, H, f] and return [B, R, H, f]; recurrence and
+convolution give every row. A row's weights are rise(z - shift) / denominator; the shift is the
+row's largest logit, so nothing overflows, and it cancels.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,9 @@ from headcount.model.shape import compute_dtype
 BLOCK_ENTRIES = 2**22  # weights held at once per head; longer inputs are handled in blocks of rows
 
 
-def weights(bias: AbstractBias, normaliser: AbstractNormaliser, logits: jax.Array, rows: jax.Array) -> jax.Array:
+def weights(
+    bias: AbstractBias, normaliser: AbstractNormaliser, logits: jax.Array, rows: jax.Array
+) -> jax.Array:
     """Attention weights of some rows with the future masked.  [..., H, R, N] → same"""
     rows = jnp.asarray(rows)
     past = jnp.arange(logits.shape[-1])[None, :] <= rows[:, None]  # [R, N]
@@ -33,32 +36,55 @@ def weights(bias: AbstractBias, normaliser: AbstractNormaliser, logits: jax.Arra
 
 
 def weighted_sum(weights: jax.Array, u: jax.Array) -> jax.Array:
-    """[B or 1, H, R, N] weights of [B, N, f] or [B, N, H, f] → [B, R, H, f] in u's type, summed in float32 or better."""
+    """[B or 1, H, R, N] weights of [B, N, f] or [B, N, H, f] → [B, R, H, f] in u's type, summed in
+    float32 or better.
+    """
     weights = weights.astype(u.dtype)
     accumulate = compute_dtype(u.dtype)
-    if weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1:  # one number a token: a plain matrix product, no transposed copies
+    if (
+        weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1
+    ):  # one number a token: a plain matrix product, no transposed copies
         _, heads, rows, length = weights.shape
-        sums = jnp.einsum("bn,kn->bk", u[:, :, 0], weights.reshape(heads * rows, length), preferred_element_type=accumulate)
+        sums = jnp.einsum(
+            "bn,kn->bk",
+            u[:, :, 0],
+            weights.reshape(heads * rows, length),
+            preferred_element_type=accumulate,
+        )
         return jnp.swapaxes(sums.astype(u.dtype).reshape(-1, heads, rows), 1, 2)[..., None]
     if weights.shape[0] == 1:
         subscripts = "hrn,bnf->brhf" if u.ndim == 3 else "hrn,bnhf->brhf"
-        return jnp.einsum(subscripts, weights[0], u, preferred_element_type=accumulate).astype(u.dtype)
-    return jnp.einsum("bhrn,bnhf->brhf", weights, u, preferred_element_type=accumulate).astype(u.dtype)
+        return jnp.einsum(subscripts, weights[0], u, preferred_element_type=accumulate).astype(
+            u.dtype
+        )
+    return jnp.einsum("bhrn,bnhf->brhf", weights, u, preferred_element_type=accumulate).astype(
+        u.dtype
+    )
 
 
-def in_blocks(block: Callable[[jax.Array], jax.Array], rows: np.ndarray, entries_per_row: int) -> jax.Array:
-    """Apply `block` to all rows at once, or, where that would take too much memory, to one block after another."""
+def in_blocks(
+    block: Callable[[jax.Array], jax.Array], rows: np.ndarray, entries_per_row: int
+) -> jax.Array:
+    """Apply `block` to all rows at once, or, where that would take too much memory, to one block
+    after another.
+    """
     size = max(1, BLOCK_ENTRIES // entries_per_row)
     if len(rows) <= size:
         return block(jnp.asarray(rows))
     count = -(-len(rows) // size)
-    padded = jnp.asarray(np.resize(rows, count * size).reshape(count, size))  # the surplus repeats rows and is cut off
-    out = jax.lax.map(jax.checkpoint(block), padded)  # [blocks, B, size, H, f]; recomputed backwards, so memory stays linear
+    padded = jnp.asarray(
+        np.resize(rows, count * size).reshape(count, size)
+    )  # the surplus repeats rows and is cut off
+    out = jax.lax.map(
+        jax.checkpoint(block), padded
+    )  # [blocks, B, size, H, f]; recomputed backwards, so memory stays linear
     out = jnp.moveaxis(out, 0, 1).reshape(out.shape[1], count * size, *out.shape[3:])
     return out[:, : len(rows)]
 
 
-def rows_of_weights(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray) -> jax.Array:
+def rows_of_weights(
+    bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray
+) -> jax.Array:
     """Any rows of any content-free bias: weights [H, R, N], the same for the whole batch."""
 
     def block(rows: jax.Array) -> jax.Array:
@@ -68,8 +94,12 @@ def rows_of_weights(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.A
     return in_blocks(block, rows, u.shape[1])
 
 
-def recurrence(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray) -> jax.Array:
-    """Every row of heads e^{-b s}:  state_t = e^{-b} state_{t-1} + u_t, one pass over the sequence."""
+def recurrence(
+    bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray
+) -> jax.Array:
+    """Every row of heads e^{-b s}:  state_t = e^{-b} state_{t-1} + u_t, one pass over the
+    sequence.
+    """
     dtype = compute_dtype(u.dtype)
     rate = bias.decay()
     assert rate is not None
@@ -84,20 +114,29 @@ def recurrence(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array,
         return (state, total), (state, total)
 
     start = (jnp.zeros((batch, rate.shape[0], f), dtype), jnp.zeros(rate.shape, dtype))
-    _, (sums, totals) = jax.lax.scan(step, start, jnp.moveaxis(u_heads, 1, 0))  # [N, B, H, f], [N, H]
+    _, (sums, totals) = jax.lax.scan(
+        step, start, jnp.moveaxis(u_heads, 1, 0)
+    )  # [N, B, H, f], [N, H]
     if normaliser.divides:  # the largest logit of every row is 0, at lag 0
         sink = normaliser.sink(bias, jnp.arange(length) + 1)
         shift = row_shift(jnp.zeros((rate.shape[0], length), dtype), sink)  # [H, N]
-        sums = sums * (jnp.exp(-shift) / denominator(jnp.exp(-shift) * totals.T, shift, sink)).T[:, None, :, None]
+        sums = (
+            sums
+            * (jnp.exp(-shift) / denominator(jnp.exp(-shift) * totals.T, shift, sink)).T[
+                :, None, :, None
+            ]
+        )
     return jnp.moveaxis(sums, 0, 1).astype(u.dtype)
 
 
-def convolution(bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray) -> jax.Array:
+def convolution(
+    bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray
+) -> jax.Array:
     """Every row of a Toeplitz bias by FFT.
 
-    The FFT's error is relative to the largest weight of all, so a row whose own largest logit lies far below that
-    one would be lost in it (a peak at lag 500 seen from position 3). Then, and only then, rows are computed one by
-    one; biases that decrease with the lag cannot get there.
+    The FFT's error is relative to the largest weight of all, so a row whose own largest logit lies
+    far below that one would be lost in it (a peak at lag 500 seen from position 3). Then, and only
+    then, rows are computed one by one; biases that decrease with the lag cannot get there.
     """
     length = u.shape[1]
     lags = jnp.arange(length)
@@ -135,12 +174,17 @@ def _convolved(kernel: jax.Array, u: jax.Array) -> jax.Array:
     length = u.shape[1]
     size = 1 << (2 * length - 1).bit_length()
     u_heads = (u[:, :, None, :] if u.ndim == 3 else u).astype(dtype)
-    spectrum = jnp.fft.rfft(u_heads, size, axis=1) * jnp.fft.rfft(kernel.astype(dtype).T, size, axis=0)[None, :, :, None]
+    spectrum = (
+        jnp.fft.rfft(u_heads, size, axis=1)
+        * jnp.fft.rfft(kernel.astype(dtype).T, size, axis=0)[None, :, :, None]
+    )
     return jnp.fft.irfft(spectrum, size, axis=1)[:, :length]
 
 
 def _widest(dtype: jnp.dtype) -> float:
-    """Largest gap in nats between a row's top logit and the common one at which the FFT keeps its precision."""
+    """Largest gap in nats between a row's top logit and the common one at which the FFT keeps its
+    precision.
+    """
     return 15.0 if dtype == jnp.float64 else 3.0
 
 
@@ -149,12 +193,16 @@ def _finite(top: jax.Array) -> jax.Array:
 
 
 def row_shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """What is subtracted from a row's logits: the largest of them and of the sink, 0 for a row that sees nothing."""
+    """What is subtracted from a row's logits: the largest of them and of the sink, 0 for a row that
+    sees nothing.
+    """
     return _finite(top if sink is None else jnp.maximum(top, sink))
 
 
 def denominator(total: jax.Array, shift: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """Sum of the row (and of the sink); 1 for a row that sees nothing, whose numerators are all 0."""
+    """Sum of the row (and of the sink); 1 for a row that sees nothing, whose numerators are all
+    0.
+    """
     if sink is not None:
         total = total + jnp.exp(sink - shift)
     return jnp.where(total > 0, total, 1)

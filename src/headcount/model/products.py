@@ -1,9 +1,9 @@
 """Weight matrices applied to rows, with the backward pass arranged for the CPU.
 
-y = x W^T needs dW = dy^T x backwards. XLA's CPU library is fast when the narrower factor comes first and twice as slow, or
-in need of a transposed copy of all rows, when it comes second, and the direction that differentiation picks by itself is
-often the slow one. So rows are flattened to a plain matrix and the product is taken the fast way round; the small result
-is transposed after.
+y = x W^T needs dW = dy^T x backwards. XLA's CPU library is fast when the narrower factor comes
+first and twice as slow, or in need of a transposed copy of all rows, when it comes second, and the
+direction that differentiation picks by itself is often the slow one. So rows are flattened to a
+plain matrix and the product is taken the fast way round; the small result is transposed after.
 """
 
 import math
@@ -13,13 +13,19 @@ import jax.numpy as jnp
 
 from headcount.model.shape import compute_dtype
 
-MANY_ROWS = 1024  # with fewer, the direction that differentiation picks is as good (benchmarks/training.py)
+MANY_ROWS = (
+    1024  # with fewer, the direction that differentiation picks is as good (benchmarks/training.py)
+)
 
 
 def linear(weight: jax.Array, x: jax.Array) -> jax.Array:
     """[out, in] applied to [..., in], accumulated in float32 or better, in x's type.  [..., out]"""
     rows = math.prod(x.shape[:-1])
-    return _many_rows(weight, x) if rows >= MANY_ROWS else _product("...i,oi->...o", x, weight, x.dtype)
+    return (
+        _many_rows(weight, x)
+        if rows >= MANY_ROWS
+        else _product("...i,oi->...o", x, weight, x.dtype)
+    )
 
 
 @jax.custom_vjp
@@ -39,7 +45,10 @@ def _backward(kept, dy):
     if weight.shape[0] <= weight.shape[1]:
         return _product("to,ti->oi", dy_rows, rows, weight.dtype), dx
     wide = _product("ti,to->io", rows, dy_rows, weight.dtype)
-    return jax.lax.optimization_barrier(wide).T, dx  # without the barrier XLA turns the product round again
+    return (
+        jax.lax.optimization_barrier(wide).T,
+        dx,
+    )  # without the barrier XLA turns the product round again
 
 
 _many_rows.defvjp(_forward, _backward)

@@ -1,7 +1,9 @@
-"""The Transformer from its definition: plain NumPy float64, position by position, head by head, no fast path.
+"""The Transformer from its definition: plain NumPy float64, position by position, head by head, no
+fast path.
 
-It shares no code with the model: formulas are written again from the paper, weights are read off the object. Slow on
-purpose; every fast path is tested against it, and so is every constructed model.
+It shares no code with the model: formulas are written again from the paper, weights are read off
+the object. Slow on purpose; every fast path is tested against it, and so is every constructed
+model.
 """
 
 import math
@@ -39,7 +41,9 @@ def _embedded(model: Transformer, x: np.ndarray) -> np.ndarray:
     if isinstance(embedding, LinearEmbedding):
         stream = np.asarray(x, np.float64) @ weight.T + _f64(embedding.offset)
     else:
-        stream = np.stack([weight[token] if token >= 0 else np.zeros(weight.shape[1]) for token in x])
+        stream = np.stack(
+            [weight[token] if token >= 0 else np.zeros(weight.shape[1]) for token in x]
+        )
     position = embedding.position
     if position.kind == "learned":
         stream = stream + _f64(position.table)[: len(x)]
@@ -52,7 +56,9 @@ def _embedded(model: Transformer, x: np.ndarray) -> np.ndarray:
 
 def _layer(layer: Layer, stream: np.ndarray) -> np.ndarray:
     first, second = layer.attention_norm, layer.ffn_norm
-    stream = _outer(first, stream + _after(first, _attention(layer.attention, _before(first, stream))))
+    stream = _outer(
+        first, stream + _after(first, _attention(layer.attention, _before(first, stream)))
+    )
     update = np.stack([_ffn(layer.ffn, row) for row in _before(second, stream)])
     return _outer(second, stream + _after(second, update)) if layer.residual else update
 
@@ -101,7 +107,11 @@ def lag_logit(bias: Any, h: int, s: float, position: int) -> float:
 
 def _rate(b, h):
     stored = float(b.rate[h])
-    return abs(stored) if b.positive == "abs" else max(stored, 0.0) + math.log1p(math.exp(-abs(stored)))
+    return (
+        abs(stored)
+        if b.positive == "abs"
+        else max(stored, 0.0) + math.log1p(math.exp(-abs(stored)))
+    )
 
 
 def _log(b, h, s, t):
@@ -140,7 +150,9 @@ _LAG_LOGITS: dict[str, Callable[[Any, int, float, int], float]] = {
     "lin": lambda b, h, s, t: -_rate(b, h) * s,
     "log": _log,
     "log1p": lambda b, h, s, t: -_rate(b, h) * math.log1p(s),
-    "kerple-log": lambda b, h, s, t: -abs(float(b.rate[h])) * math.log1p(abs(float(b.scale[h])) * s),
+    "kerple-log": lambda b, h, s, t: (
+        -abs(float(b.rate[h])) * math.log1p(abs(float(b.scale[h])) * s)
+    ),
     "kerple-power": _kerple_power,
     "alibi": lambda b, h, s, t: -b.slopes[h] * s,
     "none": lambda b, h, s, t: 0.0,
@@ -209,7 +221,9 @@ def _outer(norm: Any, x: np.ndarray) -> np.ndarray:
 
 def _layer_norm(scale: Any, x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + EPSILON) * _f64(scale.scale) + _f64(scale.offset)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + EPSILON) * _f64(
+        scale.scale
+    ) + _f64(scale.offset)
 
 
 def _f64(array: Any) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Attention scores: what a head's logit owes to content. The bias is handed in; the score adds to it or bends it."""
+"""Attention scores: what a head's logit owes to content. The bias is handed in; the score adds to
+it or bends it.
+"""
 
 import abc
 from typing import ClassVar
@@ -19,11 +21,17 @@ class AbstractScore(eqx.Module):
     """Logits from query tokens, key tokens and the bias."""
 
     kind: ClassVar[str]
-    content_free: ClassVar[bool] = False  # True: logits are the bias alone, shared by the whole batch
+    content_free: ClassVar[bool] = (
+        False  # True: logits are the bias alone, shared by the whole batch
+    )
 
     @abc.abstractmethod
-    def logits(self, queries: jax.Array, keys: jax.Array, rows: np.ndarray | jax.Array, bias: AbstractBias) -> jax.Array:
-        """Stream at the rows [B, R, D] and everywhere [B, N, D] → [B, H, R, N]; the future is masked later."""
+    def logits(
+        self, queries: jax.Array, keys: jax.Array, rows: np.ndarray | jax.Array, bias: AbstractBias
+    ) -> jax.Array:
+        """Stream at the rows [B, R, D] and everywhere [B, N, D] → [B, H, R, N]; the future is
+        masked later.
+        """
 
 
 scores: Registry[AbstractScore] = Registry("attention", AbstractScore)
@@ -36,9 +44,13 @@ def lags_and_positions(rows: np.ndarray | jax.Array, length: int) -> tuple[jax.A
     return lag, jnp.broadcast_to(rows[:, None] + 1, lag.shape)
 
 
-@scores.register("dp-free", formula="z = bias(s)", ref=Ref("wang-e-2024", "Section 3, W_Q = W_K = 0"))
+@scores.register(
+    "dp-free", formula="z = bias(s)", ref=Ref("wang-e-2024", "Section 3, W_Q = W_K = 0")
+)
 class DotFree(AbstractScore):
-    """No dot product: the logit is the bias, the same for every input, and a head is a convolution."""
+    """No dot product: the logit is the bias, the same for every input, and a head is a
+    convolution.
+    """
 
     content_free = True
 
@@ -50,9 +62,13 @@ class DotFree(AbstractScore):
         return bias.logits(*lags_and_positions(rows, keys.shape[1]))[None]
 
 
-@scores.register("dot", formula="z = <W_Q x_t, W_K x_{t-s}> + bias(s)", ref=Ref("wang-e-2024", "Section 2.2"))
+@scores.register(
+    "dot", formula="z = <W_Q x_t, W_K x_{t-s}> + bias(s)", ref=Ref("wang-e-2024", "Section 2.2")
+)
 class DotProduct(AbstractScore):
-    """The dot product of a query and a key, unscaled as in the paper (1/sqrt(q) is in the initial W_K)."""
+    """The dot product of a query and a key, unscaled as in the paper (1/sqrt(q) is in the initial
+    W_K).
+    """
 
     w_query: jax.Array  # [H, q, D]
     w_key: jax.Array  # [H, q, D]
@@ -61,7 +77,9 @@ class DotProduct(AbstractScore):
     def init(cls, shape: LayerShape, key: jax.Array) -> "DotProduct":
         first, second = jax.random.split(key)
         size = (shape.heads, shape.query_dim, shape.width)
-        return cls(normal(first, size, shape.width), normal(second, size, shape.width * shape.query_dim))
+        return cls(
+            normal(first, size, shape.width), normal(second, size, shape.width * shape.query_dim)
+        )
 
     def logits(self, queries, keys, rows, bias):
         dtype = compute_dtype(queries.dtype)
@@ -69,15 +87,23 @@ class DotProduct(AbstractScore):
         k = jnp.einsum("bnd,hqd->bnhq", keys, self.w_key)
         q, k = bias.turn(q, k, jnp.asarray(rows))
         product = jnp.einsum("brhq,bnhq->bhrn", q, k, preferred_element_type=dtype)
-        return product if bias.rotary else product + bias.logits(*lags_and_positions(rows, keys.shape[1]))
+        return (
+            product
+            if bias.rotary
+            else product + bias.logits(*lags_and_positions(rows, keys.shape[1]))
+        )
 
 
-@scores.register("tmx", formula="z = bias(s) - bias(max(w.x_t, first lag))", ref=Ref("wang-e-2024", "Proposition 4.3"))
+@scores.register(
+    "tmx",
+    formula="z = bias(s) - bias(max(w.x_t, first lag))",
+    ref=Ref("wang-e-2024", "Proposition 4.3"),
+)
 class TMX(AbstractScore):
     """The bias measured against the lag that the query token asks for: O(D) parameters a head.
 
-    The clamp keeps the second term finite (errata 6). The term does not depend on s, so softmax without a sink
-    cancels it exactly (errata 17): use it normalisation-free or with a sink.
+    The clamp keeps the second term finite (errata 6). The term does not depend on s, so softmax
+    without a sink cancels it exactly (errata 17): use it normalisation-free or with a sink.
     """
 
     direction: jax.Array  # [H, D]
@@ -94,7 +120,11 @@ class TMX(AbstractScore):
         return bias.logits(*lags_and_positions(rows, keys.shape[1]))[None] - own[..., None]
 
 
-@scores.register("peak-tmx", formula="z = -p (s - w.x_t)^2 + bias(s)", ref=Ref("headcount", "peak TMX: the token names the lag"))
+@scores.register(
+    "peak-tmx",
+    formula="z = -p (s - w.x_t)^2 + bias(s)",
+    ref=Ref("headcount", "peak TMX: the token names the lag"),
+)
 class PeakTMX(AbstractScore):
     """A peak at the lag that the query token asks for: adaptive and exact under softmax too."""
 
@@ -106,7 +136,9 @@ class PeakTMX(AbstractScore):
 
     @classmethod
     def init(cls, shape: LayerShape, key: jax.Array, *, rate: float = 1.0) -> "PeakTMX":
-        return cls(jnp.full((shape.heads,), rate), normal(key, (shape.heads, shape.width), shape.width))
+        return cls(
+            jnp.full((shape.heads,), rate), normal(key, (shape.heads, shape.width), shape.width)
+        )
 
     def logits(self, queries, keys, rows, bias):
         asked = jnp.moveaxis(_asked(self.direction, queries), -1, 1)[..., None]  # [B, H, R, 1]
@@ -117,4 +149,6 @@ class PeakTMX(AbstractScore):
 
 def _asked(direction: jax.Array, queries: jax.Array) -> jax.Array:
     """w.x_t for every head.  [B, R, D] → [B, R, H]"""
-    return jnp.einsum("brd,hd->brh", queries, direction, preferred_element_type=compute_dtype(queries.dtype))
+    return jnp.einsum(
+        "brd,hd->brh", queries, direction, preferred_element_type=compute_dtype(queries.dtype)
+    )

@@ -26,7 +26,12 @@ class LayerShape:
                 continue
             value = getattr(self, field.name)
             least = 0 if field.name == "hidden" else 1
-            require(value >= least, f"{field.name} {value}", f"at least {least}", f"choose a larger {field.name}")
+            require(
+                value >= least,
+                f"{field.name} {value}",
+                f"at least {least}",
+                f"choose a larger {field.name}",
+            )
 
 
 def compute_dtype(dtype: jnp.dtype) -> jnp.dtype:

@@ -22,8 +22,8 @@ from headcount.model.transformer import Layer, Transformer
 class ModelSpec(Spec):
     """How to make a Transformer. `head_dim` 0 means width / heads, as usual.
 
-    `readout` "ffn" is the paper's: the last FFN has no residual and its output is the answer; "linear" keeps the
-    residual and maps the stream to the answer (language models).
+    `readout` "ffn" is the paper's: the last FFN has no residual and its output is the answer;
+    "linear" keeps the residual and maps the stream to the answer (language models).
     """
 
     layers: int = pydantic.Field(1, ge=1)
@@ -42,11 +42,20 @@ class ModelSpec(Spec):
     @pydantic.model_validator(mode="after")
     def _check(self) -> "ModelSpec":
         divides = self.head_dim > 0 or self.width % self.heads == 0
-        require(divides, f"width {self.width} with {self.heads} heads", "a multiple of the heads", "change one, or give head_dim")
+        require(
+            divides,
+            f"width {self.width} with {self.heads} heads",
+            "a multiple of the heads",
+            "change one, or give head_dim",
+        )
         return self
 
-    def build(self, key: jax.Array, *, dim: int = 0, vocabulary: int | None = None, outputs: int = 1) -> Transformer:
-        """Fresh random weights, for real tokens of size `dim` or for integer tokens below `vocabulary`."""
+    def build(
+        self, key: jax.Array, *, dim: int = 0, vocabulary: int | None = None, outputs: int = 1
+    ) -> Transformer:
+        """Fresh random weights, for real tokens of size `dim` or for integer tokens below
+        `vocabulary`.
+        """
         require(
             (dim > 0) != (vocabulary is not None),
             f"dim {dim} and vocabulary {vocabulary}",
@@ -60,11 +69,18 @@ class ModelSpec(Spec):
         else:
             embedding = TokenEmbedding.init(self.width, vocabulary, position, embed)
         linear = self.readout == "linear"
-        keeps = [linear or i + 1 < self.layers for i in range(self.layers)]  # does the layer keep the stream?
-        layers = tuple(self._layer(k, self.width if keep else outputs, keep) for k, keep in zip(layer_keys, keeps, strict=True))
+        keeps = [
+            linear or i + 1 < self.layers for i in range(self.layers)
+        ]  # does the layer keep the stream?
+        layers = tuple(
+            self._layer(k, self.width if keep else outputs, keep)
+            for k, keep in zip(layer_keys, keeps, strict=True)
+        )
         shape = self._shape(self.width)
         final = norms.build(self.norm, shape, out) if linear else None
-        unembedding = jax.random.normal(out, (outputs, self.width)) / self.width**0.5 if linear else None
+        unembedding = (
+            jax.random.normal(out, (outputs, self.width)) / self.width**0.5 if linear else None
+        )
         return Transformer(embedding, layers, final, unembedding)
 
     def _shape(self, outputs: int, reads_out: bool = False) -> LayerShape:
@@ -79,4 +95,10 @@ class ModelSpec(Spec):
         normaliser = normalisers.build(self.normaliser, shape, keys[3])
         attention = Attention.init(shape, keys[0], score, bias, normaliser)
         ffn = ffns.build(self.ffn, shape, keys[4])
-        return Layer(attention, ffn, norms.build(self.norm, shape, keys[5]), norms.build(self.norm, shape, keys[6]), residual)
+        return Layer(
+            attention,
+            ffn,
+            norms.build(self.norm, shape, keys[5]),
+            norms.build(self.norm, shape, keys[6]),
+            residual,
+        )

@@ -1,8 +1,9 @@
 """The residual stream, kept in factors as long as it is an affine image of small features.
 
-After an affine embedding x -> W_E x + b_E the stream is known by the d-sized features. Dot-product-free heads add up
-tokens with lag weights, and sums commute with affine maps, so they may add up features first: for d = 1 that is D
-times less work (numerics 9). Anything else asks for `full`.
+After an affine embedding x -> W_E x + b_E the stream is known by the d-sized features.
+Dot-product-free heads add up tokens with lag weights, and sums commute with affine maps, so they
+may add up features first: for d = 1 that is D times less work (numerics 9). Anything else asks for
+`full`.
 """
 
 import equinox as eqx

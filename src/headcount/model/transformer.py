@@ -25,7 +25,9 @@ from headcount.model.stream import Stream
 
 
 class Layer(eqx.Module):
-    """X + Attn(X), then + FFN, each inside its norm. A readout layer's FFN replaces the stream by its output."""
+    """X + Attn(X), then + FFN, each inside its norm. A readout layer's FFN replaces the stream by
+    its output.
+    """
 
     attention: Attention
     ffn: AbstractFFN
@@ -37,13 +39,17 @@ class Layer(eqx.Module):
         """The stream after this layer at the rows.  [B, R, D or o]"""
         norm = self.attention_norm
         seen = stream if norm.identity else Stream(norm.before(stream.full()))
-        x = norm.outer(stream.at(_static(rows, stream.length)) + norm.after(self.attention(seen, rows)))
+        x = norm.outer(
+            stream.at(_static(rows, stream.length)) + norm.after(self.attention(seen, rows))
+        )
         update = self.ffn(self.ffn_norm.before(x))
         return self.ffn_norm.outer(x + self.ffn_norm.after(update)) if self.residual else update
 
 
 class Transformer(AbstractModel):
-    """L layers. Only the last one is computed at the read positions alone; the others feed all of theirs forward."""
+    """L layers. Only the last one is computed at the read positions alone; the others feed all of
+    theirs forward.
+    """
 
     embedding: AbstractEmbedding
     layers: tuple[Layer, ...]
@@ -56,7 +62,9 @@ class Transformer(AbstractModel):
 
     @property
     def outputs(self):
-        return self.layers[-1].ffn.sizes[2] if self.unembedding is None else self.unembedding.shape[0]
+        return (
+            self.layers[-1].ffn.sizes[2] if self.unembedding is None else self.unembedding.shape[0]
+        )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
         check_tokens(self, x)

@@ -13,14 +13,24 @@ from headcount.report.records import Erratum, Experiment, SignatureRow, Table
 RATES = Experiment(
     "rates",
     "Rates: approximation error against heads and neurons",
-    (("", "Theory and measurement on the same axes; nothing is trained. The fitted slope carries a 90% interval."),),
+    (
+        (
+            "",
+            (
+                "Theory and measurement on the same axes; nothing is trained. The fitted slope"
+                " carries a 90% interval."
+            ),
+        ),
+    ),
     check=True,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Beside:
-    """What a report shows beside its studies: the errata page, what runs lacked, and the rates, which train nothing."""
+    """What a report shows beside its studies: the errata page, what runs lacked, and the rates,
+    which train nothing.
+    """
 
     errata: tuple[Erratum, ...] = ()
     signatures: tuple[SignatureRow, ...] = ()
@@ -29,9 +39,18 @@ class Beside:
     sections: tuple[Experiment, ...] = ()
 
     @classmethod
-    def of(cls, evidence: Sequence[str], found: Iterable[tuple[str, dict[str, Diagnosis]]], rates: Sequence[RateTable]) -> "Beside":
-        """From the evidence of every erratum, the diagnoses by study and arm, and the rate tables (or none)."""
-        shown = ((rate_table(rates),), tuple(rate_figures(rates)), (RATES,)) if rates else ((), (), ())
+    def of(
+        cls,
+        evidence: Sequence[str],
+        found: Iterable[tuple[str, dict[str, Diagnosis]]],
+        rates: Sequence[RateTable],
+    ) -> "Beside":
+        """From the evidence of every erratum, the diagnoses by study and arm, and the rate tables
+        (or none).
+        """
+        shown = (
+            ((rate_table(rates),), tuple(rate_figures(rates)), (RATES,)) if rates else ((), (), ())
+        )
         return cls(tuple(errata_page(evidence)), tuple(signature_rows(found)), *shown)
 
 
@@ -47,21 +66,40 @@ def _rate_figure(table: RateTable) -> FigureData:
     x = tuple(float(v) for v in table.x)
     curves = [Curve("measured", "measured", x, tuple(table.measured))]
     if table.slope is not None:
-        curves.append(Curve("fit", "fit", table.slope.x, tuple(table.slope.at(v) for v in table.slope.x), family="measured"))
+        curves.append(
+            Curve(
+                "fit",
+                "fit",
+                table.slope.x,
+                tuple(table.slope.at(v) for v in table.slope.x),
+                family="measured",
+            )
+        )
     if any(v is not None for v in table.lower):
         curves.append(Curve("certified lower bound", "lower", x, tuple(table.lower)))
-    # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells it.
-    useful = tuple(v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised)
+    # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells
+    # it.
+    useful = tuple(
+        v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised
+    )
     if any(v is not None for v in useful):
         curves.append(Curve("promised", "promised", x, useful))
-    beyond = [v for v, kept in zip(table.promised, useful, strict=True) if kept is None and v is not None]
+    beyond = [
+        v for v, kept in zip(table.promised, useful, strict=True) if kept is None and v is not None
+    ]
     told = f" The promised bound is off the scale ({min(beyond):.2g} at best)." if beyond else ""
     name = "rates-" + re.sub(r"[^\w]+", "-", table.name).strip("-") + f"-{table.bias}"
     slope = "" if table.slope is None else f" Fitted: {slope_text(table)}."
     scale = "log" if table.slope is not None and table.slope.law is Law.POWER else "linear"
     title = f"{table.name}, {table.bias}" if table.bias else table.name
     return FigureData(
-        name, "rates", title, Axis(table.x_label, scale), Axis(table.y_label, "log"), tuple(curves), f"{table.source}.{slope}{told}"
+        name,
+        "rates",
+        title,
+        Axis(table.x_label, scale),
+        Axis(table.y_label, "log"),
+        tuple(curves),
+        f"{table.source}.{slope}{told}",
     )
 
 
@@ -74,10 +112,14 @@ def slope_text(table: RateTable) -> str:
 
 
 def compared(table: RateTable) -> str:
-    """A bound from above can be contradicted by slower errors, and is not confirmed by faster ones."""
+    """A bound from above can be contradicted by slower errors, and is not confirmed by faster
+    ones.
+    """
     if table.budget is not None and table.declared is not None:
         return f"nothing to compare: sum|a| <= {table.budget:g} here, unlimited there"
-    return {True: "not contradicted", False: "contradicted", None: "nothing to compare"}[table.agrees]
+    return {True: "not contradicted", False: "contradicted", None: "nothing to compare"}[
+        table.agrees
+    ]
 
 
 def rate_table(tables: Sequence[RateTable]) -> Table:
@@ -98,11 +140,20 @@ def rate_table(tables: Sequence[RateTable]) -> Table:
 
 
 def errata_page(evidence: Sequence[str]) -> list[Erratum]:
-    """Every finding and every erratum beside its evidence (`lab.experiments.errata.every_evidence`)."""
+    """Every finding and every erratum beside its evidence
+    (`lab.experiments.errata.every_evidence`).
+    """
     points = (*FINDINGS, *ERRATA)
-    return [Erratum(e.id, e.where, e.printed, e.found, shown, e.does) for e, shown in zip(points, evidence, strict=True)]
+    return [
+        Erratum(e.id, e.where, e.printed, e.found, shown, e.does)
+        for e, shown in zip(points, evidence, strict=True)
+    ]
 
 
 def signature_rows(found: Iterable[tuple[str, dict[str, Diagnosis]]]) -> list[SignatureRow]:
     """One row an arm of which something was observed."""
-    return [SignatureRow.from_json(f"{study}: {arm}", diagnosis.to_json()) for study, arms in found for arm, diagnosis in arms.items()]
+    return [
+        SignatureRow.from_json(f"{study}: {arm}", diagnosis.to_json())
+        for study, arms in found
+        for arm, diagnosis in arms.items()
+    ]

@@ -1,7 +1,9 @@
-"""A figure as data: axes, series, caption. Drawing it is another file's job, so the same numbers make picture, CSV and text.
+"""A figure as data: axes, series, caption. Drawing it is another file's job, so the same numbers
+make picture, CSV and text.
 
-*Colour says which architecture, line style says which number.* Each curve has a `family` (what is compared: "lin", "log")
-and a `kind` (which of the numbers), so "lin learned" and "lin floor" share a colour and differ in style. The kinds:
+*Colour says which architecture, line style says which number.* Each curve has a `family` (what is
+compared: "lin", "log") and a `kind` (which of the numbers), so "lin learned" and "lin floor" share
+a colour and differ in style. The kinds:
 
     measured       what training or evaluation gave     line with markers, band from low to high
     cell           the same in one learning rate and init   thin line
@@ -12,8 +14,8 @@ and a `kind` (which of the numbers), so "lin learned" and "lin floor" share a co
     fit            a fitted law, such as a slope        thin line
     paper          figures that the paper reports       open markers, no line
 
-An x axis of scale "category" holds names; x then is the index of the name, and the drawing lies on its side, names down
-the left edge, so that long names of arms stay readable.
+An x axis of scale "category" holds names; x then is the index of the name, and the drawing lies on
+its side, names down the left edge, so that long names of arms stay readable.
 """
 
 import dataclasses
@@ -40,7 +42,12 @@ MOST_FAMILIES = 7  # as many colours as can be told apart
 def finite(value: float | None, where: str) -> None:
     """Refuse inf and NaN; None stands for 'not measured'."""
     good = value is None or math.isfinite(value)
-    require(good, f"{where} is {value}", "a finite number, or None", "leave out what was not measured; count runs that diverged")
+    require(
+        good,
+        f"{where} is {value}",
+        "a finite number, or None",
+        "leave out what was not measured; count runs that diverged",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +89,10 @@ class Curve:
             object.__setattr__(self, "family", self.name)
         where = f"curve {self.name!r}"
         require(
-            len(self.x) == len(self.y) > 0, f"{where}: {len(self.x)} x and {len(self.y)} y", "as many of both, at least one", "pair them"
+            len(self.x) == len(self.y) > 0,
+            f"{where}: {len(self.x)} x and {len(self.y)} y",
+            "as many of both, at least one",
+            "pair them",
         )
         require(
             len(self.low) == len(self.high) and len(self.low) in (0, len(self.y)),
@@ -99,7 +109,12 @@ class Curve:
             ordered = sorted(value for value in (low, y, high) if value is not None) == [
                 value for value in (low, y, high) if value is not None
             ]
-            require(ordered, f"{where}: interval [{low}, {high}] around {y}", "low <= y <= high", "swap the ends")
+            require(
+                ordered,
+                f"{where}: interval [{low}, {high}] around {y}",
+                "low <= y <= high",
+                "swap the ends",
+            )
 
     def rows(self) -> list[tuple[float, float | None, float | None, float | None]]:
         """x, y, low, high by point."""
@@ -109,7 +124,9 @@ class Curve:
 
 @dataclasses.dataclass(frozen=True)
 class FigureData:
-    """`name` is the file name without ending; `experiment` the section that the figure belongs to."""
+    """`name` is the file name without ending; `experiment` the section that the figure belongs
+    to.
+    """
 
     name: str
     experiment: str
@@ -121,16 +138,39 @@ class FigureData:
 
     def __post_init__(self):
         where = f"figure {self.name!r}"
-        require(re.fullmatch(r"\w[\w-]*", self.name), where, "letters, digits, '-' and '_'", "it becomes a file name")
+        require(
+            re.fullmatch(r"\w[\w-]*", self.name),
+            where,
+            "letters, digits, '-' and '_'",
+            "it becomes a file name",
+        )
         require(self.curves, f"{where} without curves", "at least one", "leave the figure out")
         require(
-            any(y is not None for curve in self.curves for y in curve.y), f"{where} without a point", "at least one", "leave the figure out"
+            any(y is not None for curve in self.curves for y in curve.y),
+            f"{where} without a point",
+            "at least one",
+            "leave the figure out",
         )
-        require(self.y.scale != "category", f"{where}: categories on y", "categories on x", "names go on the x axis, values on y")
+        require(
+            self.y.scale != "category",
+            f"{where}: categories on y",
+            "categories on x",
+            "names go on the x axis, values on y",
+        )
         pairs = [(curve.family, curve.kind, curve.name) for curve in self.curves]
-        require(len(set(pairs)) == len(pairs), f"{where}: a curve given twice", "each name, family and kind once", "rename one")
+        require(
+            len(set(pairs)) == len(pairs),
+            f"{where}: a curve given twice",
+            "each name, family and kind once",
+            "rename one",
+        )
         count = len(self.families)
-        require(count <= MOST_FAMILIES, f"{where}: {count} families", f"at most {MOST_FAMILIES} colours", "split the figure")
+        require(
+            count <= MOST_FAMILIES,
+            f"{where}: {count} families",
+            f"at most {MOST_FAMILIES} colours",
+            "split the figure",
+        )
         for curve in self.curves:
             self._on_axes(curve)
 
@@ -138,12 +178,26 @@ class FigureData:
         where = f"figure {self.name!r}, curve {curve.name!r}"
         if self.x.scale == "category":
             good = all(x in range(len(self.x.categories)) for x in curve.x)
-            require(good, f"{where}: x {curve.x}", f"indices 0..{len(self.x.categories) - 1}", "x counts the categories")
+            require(
+                good,
+                f"{where}: x {curve.x}",
+                f"indices 0..{len(self.x.categories) - 1}",
+                "x counts the categories",
+            )
         if self.x.scale == "log":
-            require(min(curve.x) > 0, f"{where}: x {min(curve.x):g} on a log axis", "x > 0", "use a linear axis")
-        if self.y.scale == "log":  # 0 is drawn at the lower edge: an exact construction has a floor of 0
+            require(
+                min(curve.x) > 0,
+                f"{where}: x {min(curve.x):g} on a log axis",
+                "x > 0",
+                "use a linear axis",
+            )
+        if (
+            self.y.scale == "log"
+        ):  # 0 is drawn at the lower edge: an exact construction has a floor of 0
             least = min((y for y in curve.y if y is not None), default=0.0)
-            require(least >= 0, f"{where}: y {least:g} on a log axis", "y >= 0", "use a linear axis")
+            require(
+                least >= 0, f"{where}: y {least:g} on a log axis", "y >= 0", "use a linear axis"
+            )
 
     @property
     def families(self) -> tuple[str, ...]:

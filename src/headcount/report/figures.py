@@ -1,7 +1,9 @@
-"""A `FigureData` as SVG, PNG and CSV. The same input gives the same bytes: no date, a fixed salt for ids, bundled fonts.
+"""A `FigureData` as SVG, PNG and CSV. The same input gives the same bytes: no date, a fixed salt
+for ids, bundled fonts.
 
-Drawn at 700 px: title, a key of the line styles that occur, and the families' names at the ends of their lines instead of a
-legend to look up. A value of 0 on a logarithmic axis stands near the lower edge, at a tick that says 0.
+Drawn at 700 px: title, a key of the line styles that occur, and the families' names at the ends of
+their lines instead of a legend to look up. A value of 0 on a logarithmic axis stands near the lower
+edge, at a tick that says 0.
 """
 
 import csv
@@ -61,7 +63,9 @@ LINES: dict[str, dict[str, Any]] = {
     "fit": {"linestyle": "-", "linewidth": 0.9},
     "paper": {"linestyle": "none", "linewidth": 0.0},
 }
-BARS: dict[str, dict[str, Any]] = {  # the numbers that are no measurement, in drawings that lie on their side
+BARS: dict[
+    str, dict[str, Any]
+] = {  # the numbers that are no measurement, in drawings that lie on their side
     "cell": {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.0, "alpha": 0.75},
     "floor": {"marker": "|", "markersize": 13, "markeredgewidth": 2.0},
     "lower": {"marker": ">", "markersize": 6, "markeredgewidth": 0.0},
@@ -139,18 +143,31 @@ def draw(figure: FigureData) -> Figure:
 
 
 def _ground(figure: FigureData) -> float | None:
-    """Where a 0 stands on a logarithmic axis: a decade below everything positive. None on a linear axis."""
+    """Where a 0 stands on a logarithmic axis: a decade below everything positive. None on a linear
+    axis.
+    """
     if figure.y.scale != "log":
         return None
-    seen = [value for curve in figure.curves for value in (*curve.y, *curve.low) if value is not None and value > 0]
-    shown = [value for curve in figure.curves for value in curve.y if value is not None and value > 0]
+    seen = [
+        value
+        for curve in figure.curves
+        for value in (*curve.y, *curve.low)
+        if value is not None and value > 0
+    ]
+    shown = [
+        value for curve in figure.curves for value in curve.y if value is not None and value > 0
+    ]
     return 10.0 ** (math.floor(math.log10(max(min(seen), min(shown) / 1e3))) - 1) if shown else 0.1
 
 
 def _lift(values: Sequence[float | None], bottom: float | None) -> list[float]:
     """Gaps as NaN, and on a logarithmic axis nothing below its lower edge."""
     lifted = [math.nan if value is None else float(value) for value in values]
-    return lifted if bottom is None else [value if math.isnan(value) else max(value, bottom) for value in lifted]
+    return (
+        lifted
+        if bottom is None
+        else [value if math.isnan(value) else max(value, bottom) for value in lifted]
+    )
 
 
 def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
@@ -166,25 +183,61 @@ def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
         }
     if curve.kind == "measured" and (dots or len(curve.x) <= MARKED):
         return {"marker": MARKERS[number], "markersize": 5.5}
-    alone = {"floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8}, "lower": {"marker": "^", "markersize": 6}}
-    return alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}  # one point is no line
+    alone = {
+        "floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8},
+        "lower": {"marker": "^", "markersize": 6},
+    }
+    return (
+        alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}
+    )  # one point is no line
 
 
 def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
-    colour, above = LIGHT[FAMILIES[number]], {"measured": 4, "fit": 5, "paper": 6}.get(curve.kind, 3)
+    colour, above = (
+        LIGHT[FAMILIES[number]],
+        {"measured": 4, "fit": 5, "paper": 6}.get(curve.kind, 3),
+    )
     points = sorted(curve.rows(), key=lambda row: row[0])
     x, y, low, high = zip(*points, strict=True)
-    axes.plot(x, _lift(y, bottom), color=colour, zorder=above, **LINES[curve.kind], **_marker(curve, number))
+    axes.plot(
+        x,
+        _lift(y, bottom),
+        color=colour,
+        zorder=above,
+        **LINES[curve.kind],
+        **_marker(curve, number),
+    )
     if curve.low and len(x) > 1:
-        axes.fill_between(x, _lift(low, bottom), _lift(high, bottom), color=colour, alpha=0.18, linewidth=0, zorder=2)
+        axes.fill_between(
+            x,
+            _lift(low, bottom),
+            _lift(high, bottom),
+            color=colour,
+            alpha=0.18,
+            linewidth=0,
+            zorder=2,
+        )
     elif curve.low and None not in (low[0], high[0]):
-        axes.plot([x[0]] * 2, _lift((low[0], high[0]), bottom), color=colour, linewidth=1.6, alpha=0.6, zorder=3)
+        axes.plot(
+            [x[0]] * 2,
+            _lift((low[0], high[0]), bottom),
+            color=colour,
+            linewidth=1.6,
+            alpha=0.6,
+            zorder=3,
+        )
 
 
 def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
-    """One row a category; families side by side within it, the numbers of one family on one line."""
+    """One row a category; families side by side within it, the numbers of one family on one
+    line.
+    """
     colour, count = LIGHT[FAMILIES[number]], len(figure.families)
-    shared = [row for other in figure.families for row in [{x for c in figure.curves if c.family == other for x in c.x}]]
+    shared = [
+        row
+        for other in figure.families
+        for row in [{x for c in figure.curves if c.family == other for x in c.x}]
+    ]
     overlap = any(a & b for i, a in enumerate(shared) for b in shared[:i])
     shift = (number - (count - 1) / 2) * 0.6 / count if overlap else 0.0
     for x, y, low, high in curve.rows():
@@ -192,11 +245,28 @@ def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
             continue
         place, (value,) = x + shift, _lift((y,), bottom)
         if low is not None and high is not None:
-            axes.plot(_lift((low, high), bottom), [place] * 2, color=colour, linewidth=2.2, alpha=0.45, solid_capstyle="butt", zorder=3)
+            axes.plot(
+                _lift((low, high), bottom),
+                [place] * 2,
+                color=colour,
+                linewidth=2.2,
+                alpha=0.45,
+                solid_capstyle="butt",
+                zorder=3,
+            )
         if curve.kind in ("measured", "paper"):
-            axes.plot([value], [place], color=colour, linestyle="none", zorder=5, **_marker(curve, number, dots=True))
+            axes.plot(
+                [value],
+                [place],
+                color=colour,
+                linestyle="none",
+                zorder=5,
+                **_marker(curve, number, dots=True),
+            )
         else:
-            axes.plot([value], [place], color=colour, linestyle="none", zorder=4, **BARS[curve.kind])
+            axes.plot(
+                [value], [place], color=colour, linestyle="none", zorder=4, **BARS[curve.kind]
+            )
 
 
 def _upright(axes: Any, figure: FigureData, bottom: float | None) -> None:
@@ -216,7 +286,9 @@ def _upright(axes: Any, figure: FigureData, bottom: float | None) -> None:
 def _sideways(axes: Any, figure: FigureData, bottom: float | None) -> None:
     axes.set_xlabel(figure.y.label)
     count = len(figure.x.categories)
-    axes.set_yticks(range(count), [textwrap.fill(name, NAME_CHARACTERS) for name in figure.x.categories])
+    axes.set_yticks(
+        range(count), [textwrap.fill(name, NAME_CHARACTERS) for name in figure.x.categories]
+    )
     axes.set_ylim(count - 0.4, -0.6)  # first category on top
     axes.tick_params(axis="y", length=0)
     if bottom is not None:
@@ -225,9 +297,13 @@ def _sideways(axes: Any, figure: FigureData, bottom: float | None) -> None:
         axes.margins(x=0.08)
 
 
-def _log_values(axis: Any, set_scale: Any, set_limits: Any, figure: FigureData, bottom: float) -> None:
+def _log_values(
+    axis: Any, set_scale: Any, set_limits: Any, figure: FigureData, bottom: float
+) -> None:
     """Decades for the values; the lower edge is drawn only if something stands on it."""
-    positive = [v for c in figure.curves for v in (*c.y, *(h for h in c.high)) if v is not None and v > 0]
+    positive = [
+        v for c in figure.curves for v in (*c.y, *(h for h in c.high)) if v is not None and v > 0
+    ]
     drawn = [v for c in figure.curves for v in (*c.y, *c.low) if v is not None]
     shown = [v for v in drawn if v > bottom] or [bottom * 10]
     zero = any(v == 0 for c in figure.curves for v in c.y)
@@ -243,14 +319,30 @@ def _log_values(axis: Any, set_scale: Any, set_limits: Any, figure: FigureData, 
 
 
 def _head(canvas: Figure, figure: FigureData) -> float:
-    """Title, and below it the key of line styles (of families too where lines cannot carry names); its height in inches."""
+    """Title, and below it the key of line styles (of families too where lines cannot carry names);
+    its height in inches.
+    """
     sideways = figure.x.scale == "category"
-    handles: list[Any] = [_key(kind, figure) for kind in figure.kinds] if len(figure.kinds) > 1 or sideways else []
+    handles: list[Any] = (
+        [_key(kind, figure) for kind in figure.kinds] if len(figure.kinds) > 1 or sideways else []
+    )
     if sideways and len(figure.families) > 1:
-        handles += [Patch(facecolor=LIGHT[FAMILIES[i]], label=family) for i, family in enumerate(figure.families)]
+        handles += [
+            Patch(facecolor=LIGHT[FAMILIES[i]], label=family)
+            for i, family in enumerate(figure.families)
+        ]
     lines = textwrap.wrap(figure.title, TITLE_CHARACTERS)
     tall, depth = canvas.get_figheight(), 0.08 + 0.21 * len(lines)
-    canvas.text(0.012, 1 - 0.06 / tall, "\n".join(lines), fontsize=11.5, fontweight="bold", va="top", linespacing=1.2, in_layout=False)
+    canvas.text(
+        0.012,
+        1 - 0.06 / tall,
+        "\n".join(lines),
+        fontsize=11.5,
+        fontweight="bold",
+        va="top",
+        linespacing=1.2,
+        in_layout=False,
+    )
     if handles:
         room = sum(len(handle.get_label()) + 8 for handle in handles)
         columns = len(handles) if room <= KEY_CHARACTERS else math.ceil(len(handles) / 2)
@@ -264,36 +356,78 @@ def _head(canvas: Figure, figure: FigureData) -> float:
 
 
 def _key(kind: str, figure: FigureData) -> Line2D:
-    interval = ", with interval" if any(curve.low for curve in figure.curves if curve.kind == kind) else ""
+    interval = (
+        ", with interval" if any(curve.low for curve in figure.curves if curve.kind == kind) else ""
+    )
     text = KIND_TEXT[kind] + interval
     if figure.x.scale == "category" and kind in BARS:
         return Line2D([], [], color=LIGHT["muted"], label=text, linestyle="none", **BARS[kind])
     look: dict[str, Any] = {"marker": "o", "markersize": 5.5} if kind == "measured" else {}
     if kind == "paper":
-        look = {"marker": "o", "markersize": 7.5, "markerfacecolor": LIGHT["paper"], "markeredgewidth": 1.6}
+        look = {
+            "marker": "o",
+            "markersize": 7.5,
+            "markerfacecolor": LIGHT["paper"],
+            "markeredgewidth": 1.6,
+        }
     return Line2D([], [], color=LIGHT["muted"], label=text, **LINES[kind], **look)
 
 
 def _name_lines(canvas: Figure, axes: Any, figure: FigureData, bottom: float | None) -> None:
     """Each family's name right of the plot, joined to the end of its line."""
     ends = [_end(figure, family, bottom) for family in figure.families]
-    named = [(family, number, *end) for number, (family, end) in enumerate(zip(figure.families, ends, strict=True)) if end]
-    look = {"xycoords": "data", "textcoords": "axes fraction", "va": "center", "ha": "left", "fontsize": 9.5, "fontweight": "bold"}
+    named = [
+        (family, number, *end)
+        for number, (family, end) in enumerate(zip(figure.families, ends, strict=True))
+        if end
+    ]
+    look = {
+        "xycoords": "data",
+        "textcoords": "axes fraction",
+        "va": "center",
+        "ha": "left",
+        "fontsize": 9.5,
+        "fontweight": "bold",
+    }
     notes = []
     for family, number, x, y in named:
         colour = LIGHT[FAMILIES[number]]
-        arrow = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "alpha": 0.7, "shrinkA": 2, "shrinkB": 4, "relpos": (0, 0.5)}
-        notes.append(axes.annotate(family, (x, y), xytext=(1.035, 0.5), color=colour, arrowprops=arrow, annotation_clip=False, **look))
-    canvas.draw_without_rendering()  # the layout makes room for the names; then their places are known
+        arrow = {
+            "arrowstyle": "-",
+            "color": colour,
+            "linewidth": 0.7,
+            "alpha": 0.7,
+            "shrinkA": 2,
+            "shrinkB": 4,
+            "relpos": (0, 0.5),
+        }
+        notes.append(
+            axes.annotate(
+                family,
+                (x, y),
+                xytext=(1.035, 0.5),
+                color=colour,
+                arrowprops=arrow,
+                annotation_clip=False,
+                **look,
+            )
+        )
+    # the layout makes room for the names; then their places are known
+    canvas.draw_without_rendering()
     frame = axes.get_window_extent()
-    wanted = [(axes.transData.transform((x, y))[1] - frame.y0) / frame.height for _, _, x, y in named]
+    wanted = [
+        (axes.transData.transform((x, y))[1] - frame.y0) / frame.height for _, _, x, y in named
+    ]
     for note, place in zip(notes, spread(wanted, 17 / frame.height, 0.02, 0.98), strict=True):
         note.set_position((1.035, place))
 
 
 def _end(figure: FigureData, family: str, bottom: float | None) -> tuple[float, float] | None:
     """The last point of the curve that carries the family's name."""
-    curves = sorted((curve for curve in figure.curves if curve.family == family), key=lambda curve: LABEL_ORDER.index(curve.kind))
+    curves = sorted(
+        (curve for curve in figure.curves if curve.family == family),
+        key=lambda curve: LABEL_ORDER.index(curve.kind),
+    )
     for curve in curves:
         seen = [(x, y) for x, y, *_ in curve.rows() if y is not None]
         if seen:

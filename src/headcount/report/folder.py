@@ -1,10 +1,12 @@
 """Writing many files into a folder that others use too (the store lies beside them), safely.
 
-`core.files.whole_folder` replaces a folder; an output folder must not be replaced, since the runs are in it. Here every
-file is first written to a hidden sibling folder, so that an error while making them changes nothing; then each is renamed
-into place, which is atomic by file. A hidden list of what was written makes three promises possible: a file that somebody
-else put there is never overwritten, files of an earlier report that are not part of this one are removed, and an
-interruption at any point leaves a folder that the next writing repairs (during the renames the list holds old and new).
+`core.files.whole_folder` replaces a folder; an output folder must not be replaced, since the runs
+are in it. Here every file is first written to a hidden sibling folder, so that an error while
+making them changes nothing; then each is renamed into place, which is atomic by file. A hidden list
+of what was written makes three promises possible: a file that somebody else put there is never
+overwritten, files of an earlier report that are not part of this one are removed, and an
+interruption at any point leaves a folder that the next writing repairs (during the renames the list
+holds old and new).
 """
 
 import json
@@ -30,24 +32,40 @@ def _scratch(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
     except OSError as error:
-        raise InputError(f"cannot write to {folder} ({error.strerror})", "a writable folder", "choose another place") from None
+        raise InputError(
+            f"cannot write to {folder} ({error.strerror})",
+            "a writable folder",
+            "choose another place",
+        ) from None
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write `files` (relative path → content) into `folder`, which is made if need be."""
     for name in files:
-        require(_inside(name), f"file name {name!r}", "a path inside the folder", "no '..', not absolute")
+        require(
+            _inside(name),
+            f"file name {name!r}",
+            "a path inside the folder",
+            "no '..', not absolute",
+        )
     ours = written(folder)
     for name in files:
         place = folder / name
         require(
-            name in ours or not place.exists(), f"{place} exists and is not from an earlier report", "a free place", "choose another folder"
+            name in ours or not place.exists(),
+            f"{place} exists and is not from an earlier report",
+            "a free place",
+            "choose another folder",
         )
     work = _scratch(folder)
     try:
         _move_in(folder, work, files, ours)
     except OSError as error:
-        raise InputError(f"cannot write to {folder} ({error.strerror})", "a writable folder with room", "choose another place") from None
+        raise InputError(
+            f"cannot write to {folder} ({error.strerror})",
+            "a writable folder with room",
+            "choose another place",
+        ) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -58,7 +76,11 @@ def written(folder: Path) -> set[str]:
         names = json.loads((folder / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return set()
-    return {name for name in names if isinstance(name, str) and _inside(name)} if isinstance(names, list) else set()
+    return (
+        {name for name in names if isinstance(name, str) and _inside(name)}
+        if isinstance(names, list)
+        else set()
+    )
 
 
 def _move_in(folder: Path, work: Path, files: Mapping[str, bytes], ours: set[str]) -> None:

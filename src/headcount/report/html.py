@@ -1,4 +1,6 @@
-"""The report as one HTML file: figures and style inside it, no script, nothing fetched, every text escaped."""
+"""The report as one HTML file: figures and style inside it, no script, nothing fetched, every text
+escaped.
+"""
 
 import functools
 import importlib.resources
@@ -24,12 +26,18 @@ LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones
 def html(report: Report, drawings: Mapping[str, bytes]) -> str:
     """The whole page. `drawings` holds each figure's SVG by the figure's name."""
     template = _environment().get_template("report.html")
-    sections = [(title, [_section(report, e, drawings) for e in report.experiments if e.check is check]) for title, check in SECTIONS]
+    sections = [
+        (title, [_section(report, e, drawings) for e in report.experiments if e.check is check])
+        for title, check in SECTIONS
+    ]
     return template.render(
         report=report,
         style=Markup(style_sheet()),  # ours, from the package
         sections=sections,
-        counts=[(outcome, sum(row.verdict == outcome for row in report.verdicts)) for outcome in OUTCOMES],
+        counts=[
+            (outcome, sum(row.verdict == outcome for row in report.verdicts))
+            for outcome in OUTCOMES
+        ],
         methods={
             "scales": list(Scale),
             "fewest": FEWEST_SEEDS,
@@ -45,12 +53,23 @@ SECTIONS = (("The paper's experiments", False), ("Further checks", True))
 def style_sheet() -> str:
     """The page's CSS: colours of both faces from the palette, then the rules."""
     faces = {
-        face: "".join(f"--{name}: {colour}; " for name, colour in colours.items())
-        + "".join(f"--{badge(outcome)}: {getattr(look, face)}; " for outcome, look in BADGES.items())
+        face: (
+            "".join(f"--{name}: {colour}; " for name, colour in colours.items())
+            + "".join(
+                f"--{badge(outcome)}: {getattr(look, face)}; " for outcome, look in BADGES.items()
+            )
+        )
         for face, colours in (("light", LIGHT), ("dark", DARK))
     }
-    rules = importlib.resources.files(__package__).joinpath("templates/style.css").read_text(encoding="utf-8")
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ color-scheme: dark; {faces['dark']}}} }}"
+    rules = (
+        importlib.resources.files(__package__)
+        .joinpath("templates/style.css")
+        .read_text(encoding="utf-8")
+    )
+    dark = (
+        "@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark;"
+        f" {faces['dark']}}} }}"
+    )
     return f":root {{ color-scheme: light; {faces['light']}}}\n{dark}\n{rules}"
 
 
@@ -63,39 +82,62 @@ def badge(outcome: str) -> str:
     return "outcome-" + {"not supported": "not"}.get(outcome, outcome.split()[0])
 
 
-def _section(report: Report, experiment: Experiment, drawings: Mapping[str, bytes]) -> dict[str, Any]:
+def _section(
+    report: Report, experiment: Experiment, drawings: Mapping[str, bytes]
+) -> dict[str, Any]:
     arms: tuple[Arm, ...] = report.of(experiment.id, "arms")
     return {
         "experiment": experiment,
         "verdicts": report.of(experiment.id, "verdicts"),
         "arms": _grouped(arms),
         "doubts": [doubt for arm in arms for doubt in arm.doubts()],
-        "figures": [_figure(figure, drawings[figure.name]) for figure in report.of(experiment.id, "figures")],
+        "figures": [
+            _figure(figure, drawings[figure.name]) for figure in report.of(experiment.id, "figures")
+        ],
         "tables": report.of(experiment.id, "tables"),
     }
 
 
 def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[list[Arm]]]]:
-    """Arms by variant and metric, in the order given: one table each. The cells of an arm share a row."""
+    """Arms by variant and metric, in the order given: one table each. The cells of an arm share a
+    row.
+    """
     groups: dict[tuple[str, str], dict[str, list[Arm]]] = {}
     for arm in arms:
         groups.setdefault((arm.variant, arm.metric.name), {}).setdefault(arm.name, []).append(arm)
-    return [(variant, metric, list(members.values())) for (variant, metric), members in groups.items()]
+    return [
+        (variant, metric, list(members.values())) for (variant, metric), members in groups.items()
+    ]
 
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
     rows = [
-        (curve.family, KIND_TEXT[curve.kind], figure.x.categories[int(x)] if figure.x.scale == "category" else x, y, low, high)
+        (
+            curve.family,
+            KIND_TEXT[curve.kind],
+            figure.x.categories[int(x)] if figure.x.scale == "category" else x,
+            y,
+            low,
+            high,
+        )
         for curve in figure.curves
         for x, y, low, high in curve.rows()
     ]
     drawing = inline_svg(svg, f"figure-{figure.name}", figure.title, describe(figure))
-    return {"data": figure, "svg": Markup(drawing), "rows": rows if len(rows) <= LONGEST_TABLE else []}  # parsed and escaped by inline_svg
+    return {
+        "data": figure,
+        "svg": Markup(drawing),
+        "rows": rows if len(rows) <= LONGEST_TABLE else [],
+    }  # parsed and escaped by inline_svg
 
 
 def _effect(row: VerdictRow) -> str:
     """The measured effect with its interval and unit."""
-    return number(row.measured) if row.measured is None else f"{number(row.measured)} {interval(row.ci)}".strip()
+    return (
+        number(row.measured)
+        if row.measured is None
+        else f"{number(row.measured)} {interval(row.ci)}".strip()
+    )
 
 
 @functools.cache

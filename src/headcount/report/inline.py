@@ -1,8 +1,10 @@
-"""A figure's SVG as part of an HTML page: no prolog, ids of its own, colours by CSS variable, a text alternative.
+"""A figure's SVG as part of an HTML page: no prolog, ids of its own, colours by CSS variable, a
+text alternative.
 
-Several drawings stand in one page, so ids must not meet; the page has a light and a dark face, so colours are variables
-(`palette.LIGHT` is what the drawing holds, the page's style sheet says what each name is). The SVG is parsed and written
-again rather than edited as text, so what comes out is well formed and escaped.
+Several drawings stand in one page, so ids must not meet; the page has a light and a dark face, so
+colours are variables (`palette.LIGHT` is what the drawing holds, the page's style sheet says what
+each name is). The SVG is parsed and written again rather than edited as text, so what comes out is
+well formed and escaped.
 """
 
 import re
@@ -23,7 +25,9 @@ def inline_svg(svg: bytes, name: str, title: str, description: str) -> str:
             parent.remove(child)
     for element in root.iter():
         element.tag = _local(element.tag)
-        element.attrib = {_local(key): _value(_local(key), value, name) for key, value in element.attrib.items()}
+        element.attrib = {
+            _local(key): _value(_local(key), value, name) for key, value in element.attrib.items()
+        }
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib |= {
@@ -31,7 +35,10 @@ def inline_svg(svg: bytes, name: str, title: str, description: str) -> str:
         "aria-labelledby": f"{name}-title {name}-description",
         "style": "stroke-linejoin: round; stroke-linecap: butt",
     }
-    root[:0] = [_text("title", f"{name}-title", title), _text("desc", f"{name}-description", description)]
+    root[:0] = [
+        _text("title", f"{name}-title", title),
+        _text("desc", f"{name}-description", description),
+    ]
     return ElementTree.tostring(root, encoding="unicode")
 
 

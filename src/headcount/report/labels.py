@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions near `wanted`, in the same order, at least `gap` apart, inside [low, high] as far as there is room.
+    """Positions near `wanted`, in the same order, at least `gap` apart, inside [low, high] as far
+    as there is room.
 
-    The least-squares solution: labels that touch form a block, the block sits at the mean of what its members want, and
-    blocks that touch merge (pool adjacent violators).
+    The least-squares solution: labels that touch form a block, the block sits at the mean of what
+    its members want, and blocks that touch merge (pool adjacent violators).
 
     >>> spread([0.5, 0.5, 0.9], 0.2, 0.0, 1.0)
     [0.4, 0.6, 0.9]
@@ -15,7 +16,9 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     [0.75, 1.0]
     """
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))  # more labels than room: as far apart as they can be
+    gap = min(
+        gap, (high - low) / max(1, len(wanted) - 1)
+    )  # more labels than room: as far apart as they can be
     blocks: list[list[int]] = []
     places: list[float] = []  # position of the first member of each block
     for i in order:

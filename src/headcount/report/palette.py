@@ -1,12 +1,14 @@
-"""Colours for two backgrounds, chosen to be told apart by colour-blind readers, and the arithmetic that checks it.
+"""Colours for two backgrounds, chosen to be told apart by colour-blind readers, and the arithmetic
+that checks it.
 
-The families start from Okabe and Ito's set. On each page every pair of them keeps a distance of 12 in CIELAB for normal,
-protanopic and deuteranopic sight (2.3 is just noticeable), and each a contrast of at least 3:1 with the page (WCAG 2 for
-graphics); text has at least 4.5:1. Colour is never the only cue: every family also has its own marker and its name at its
-line, every outcome its own sign and word.
+The families start from Okabe and Ito's set. On each page every pair of them keeps a distance of 12
+in CIELAB for normal, protanopic and deuteranopic sight (2.3 is just noticeable), and each a
+contrast of at least 3:1 with the page (WCAG 2 for graphics); text has at least 4.5:1. Colour is
+never the only cue: every family also has its own marker and its name at its line, every outcome its
+own sign and word.
 
-A figure is drawn once, in the light colours. Inside the HTML each of these becomes a CSS variable (`--c0` … `--paper`), so
-that one drawing serves the light page, the dark page and the printer.
+A figure is drawn once, in the light colours. Inside the HTML each of these becomes a CSS variable
+(`--c0` … `--paper`), so that one drawing serves the light page, the dark page and the printer.
 """
 
 import dataclasses
@@ -77,5 +79,7 @@ def contrast(one: str, other: str) -> float:
 def linear(colour: str) -> tuple[float, float, float]:
     """Linear-light red, green and blue of '#rrggbb'."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return red, green, blue

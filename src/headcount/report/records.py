@@ -1,7 +1,8 @@
 """What a report is made of: frozen plain records that hold results and no way of getting them.
 
-Numbers are finite or None: a run that diverged is counted (`Learned.diverged`), never entered as inf or NaN, so that the
-JSON written from these records is plain JSON. Text is plain text: it is escaped where it is shown.
+Numbers are finite or None: a run that diverged is counted (`Learned.diverged`), never entered as
+inf or NaN, so that the JSON written from these records is plain JSON. Text is plain text: it is
+escaped where it is shown.
 """
 
 import dataclasses
@@ -41,7 +42,15 @@ class FindingRow:
     unit: str = ""  # of effect and intervals; "": that of the verdict
 
     def __post_init__(self):
-        for value in (self.p, self.p_refute, self.effect, self.loss, self.floor, *(self.ci or ()), *(self.bca or ())):
+        for value in (
+            self.p,
+            self.p_refute,
+            self.effect,
+            self.loss,
+            self.floor,
+            *(self.ci or ()),
+            *(self.bca or ()),
+        ):
             finite(value, f"finding {self.part}, {self.cell}: a number")
 
     @classmethod
@@ -51,7 +60,8 @@ class FindingRow:
 
 @dataclasses.dataclass(frozen=True)
 class VerdictRow:
-    """A verdict as `verdicts.json` holds it. `experiment` is the section that it belongs to (its own id, unless given).
+    """A verdict as `verdicts.json` holds it. `experiment` is the section that it belongs to (its
+    own id, unless given).
 
     >>> row = VerdictRow(id="4a", claim="log heads win", verdict="supported", measured=1.2, ci=(0.9, 1.5))
     >>> VerdictRow.from_json(row.to_json()) == row
@@ -89,29 +99,49 @@ class VerdictRow:
             finite(getattr(self, name), f"verdict {self.id}: {name}")
         for end in self.ci or ():
             finite(end, f"verdict {self.id}: ci")
-        require(self.ci is None or self.ci[0] <= self.ci[1], f"verdict {self.id}: ci {self.ci}", "low <= high", "swap the ends")
+        require(
+            self.ci is None or self.ci[0] <= self.ci[1],
+            f"verdict {self.id}: ci {self.ci}",
+            "low <= high",
+            "swap the ends",
+        )
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], experiment: str = "", variant: str = "") -> "VerdictRow":
-        """From `lab.verdict.Verdict.to_json()` or a row of verdicts.json; a key that is not known is refused."""
+    def from_json(
+        cls, values: Mapping[str, Any], experiment: str = "", variant: str = ""
+    ) -> "VerdictRow":
+        """From `lab.verdict.Verdict.to_json()` or a row of verdicts.json; a key that is not known
+        is refused.
+        """
         given = dict(values)
         paper = given.pop("paper", {})
         found = tuple(FindingRow.from_json(finding) for finding in given.pop("findings", ()))
         plain = {key: _tuple(value) for key, value in given.items()}
-        plain |= {key: value for key, value in (("experiment", experiment), ("variant", variant)) if value}
-        return cls(**_known(cls, plain), ref=paper.get("ref", ""), reported=tuple(paper.get("reported", ())), findings=found)
+        plain |= {
+            key: value for key, value in (("experiment", experiment), ("variant", variant)) if value
+        }
+        return cls(
+            **_known(cls, plain),
+            ref=paper.get("ref", ""),
+            reported=tuple(paper.get("reported", ())),
+            findings=found,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The fields in their documented order, `ref` and `reported` together as `paper`."""
         values = dataclasses.asdict(self)
         paper = {"ref": values.pop("ref"), "reported": list(values.pop("reported"))}
         first = {key: values.pop(key) for key in ("id", "claim", "verdict", "qualifier")}
-        return json.loads(json.dumps({**first, "paper": paper, **values}, allow_nan=False))  # tuples to lists
+        return json.loads(
+            json.dumps({**first, "paper": paper, **values}, allow_nan=False)
+        )  # tuples to lists
 
 
 @dataclasses.dataclass(frozen=True)
 class Erratum:
-    """A point at which the printed setting cannot be taken literally: neutral wording, evidence, and what is done instead."""
+    """A point at which the printed setting cannot be taken literally: neutral wording, evidence,
+    and what is done instead.
+    """
 
     id: str
     where: str
@@ -122,7 +152,12 @@ class Erratum:
     numbers: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self):
-        require(re.fullmatch(r"[\w.-]+", self.id), f"erratum id {self.id!r}", "letters, digits, '.', '-' and '_'", "rename it")
+        require(
+            re.fullmatch(r"[\w.-]+", self.id),
+            f"erratum id {self.id!r}",
+            "letters, digits, '.', '-' and '_'",
+            "rename it",
+        )
         for name in ("printed", "found", "evidence", "software"):
             require(
                 getattr(self, name).strip(),
@@ -136,7 +171,9 @@ class Erratum:
 
 @dataclasses.dataclass(frozen=True)
 class SignatureRow:
-    """Which failure a run's loss pattern shows, and the answer of every signature that could be asked: (failure, answer, because)."""
+    """Which failure a run's loss pattern shows, and the answer of every signature that could be
+    asked: (failure, answer, because).
+    """
 
     run: str
     failure: str
@@ -146,8 +183,14 @@ class SignatureRow:
     @classmethod
     def from_json(cls, run: str, values: Mapping[str, Any]) -> "SignatureRow":
         """From `lab.signatures.Diagnosis.to_json()`."""
-        measured = {name: check for name, check in values["checks"].items() if not check["because"].startswith(NOT_MEASURED)}
-        checks = tuple((name, check["answer"], check["because"]) for name, check in measured.items())
+        measured = {
+            name: check
+            for name, check in values["checks"].items()
+            if not check["because"].startswith(NOT_MEASURED)
+        }
+        checks = tuple(
+            (name, check["answer"], check["because"]) for name, check in measured.items()
+        )
         return cls(run, values["failure"], values["sentence"], checks)
 
 
@@ -163,21 +206,33 @@ class Table:
     def __post_init__(self):
         for row in self.rows:
             require(
-                len(row) == len(self.columns), f"table {self.caption!r}: a row of {len(row)}", f"{len(self.columns)} cells", "one a column"
+                len(row) == len(self.columns),
+                f"table {self.caption!r}: a row of {len(row)}",
+                f"{len(self.columns)} cells",
+                "one a column",
             )
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A section of the report: one of the paper's experiments, or (`check`) one that its readers ask for."""
+    """A section of the report: one of the paper's experiments, or (`check`) one that its readers
+    ask for.
+    """
 
     id: str
     title: str
-    settings: tuple[tuple[str, str], ...] = ()  # what was run: variant (or ""), and a sentence or more
+    settings: tuple[
+        tuple[str, str], ...
+    ] = ()  # what was run: variant (or ""), and a sentence or more
     check: bool = False
 
     def __post_init__(self):
-        require(re.fullmatch(r"[\w-]+", self.id), f"experiment id {self.id!r}", "letters, digits, '-' and '_'", "rename it")
+        require(
+            re.fullmatch(r"[\w-]+", self.id),
+            f"experiment id {self.id!r}",
+            "letters, digits, '-' and '_'",
+            "rename it",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,16 +243,27 @@ class SpecFile:
     text: str
 
     def __post_init__(self):
-        require(re.fullmatch(r"\w[\w.-]*", self.name), f"spec file {self.name!r}", "a plain file name", "no folders, no spaces")
+        require(
+            re.fullmatch(r"\w[\w.-]*", self.name),
+            f"spec file {self.name!r}",
+            "a plain file name",
+            "no folders, no spaces",
+        )
 
     @classmethod
     def of(cls, name: str, values: Mapping[str, Any]) -> "SpecFile":
-        return cls(f"{name}.json", json.dumps(values, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+        return cls(
+            f"{name}.json",
+            json.dumps(values, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+            + "\n",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Everything that is shown. Verdicts, arms, figures and tables name the experiment whose section they belong to."""
+    """Everything that is shown. Verdicts, arms, figures and tables name the experiment whose
+    section they belong to.
+    """
 
     title: str
     profile: str
@@ -226,7 +292,12 @@ class Report:
         _once([erratum.id for erratum in self.errata], "erratum")
         _once([spec.name for spec in self.specs], "spec file")
         _once([(arm.experiment, arm.variant, arm.name, arm.cell) for arm in self.arms], "arm")
-        require(math.isfinite(self.seconds) and self.seconds >= 0, f"{self.seconds} seconds", "a number >= 0", "measure the time")
+        require(
+            math.isfinite(self.seconds) and self.seconds >= 0,
+            f"{self.seconds} seconds",
+            "a number >= 0",
+            "measure the time",
+        )
 
     def of(self, experiment: str, kind: str) -> tuple[Any, ...]:
         """The verdicts, arms, figures or tables of one experiment, in the order given."""
@@ -236,7 +307,9 @@ class Report:
 def _once(names: Iterable[object], what: str) -> None:
     names = list(names)
     twice = sorted({str(name) for name in names if names.count(name) > 1})
-    require(not twice, f"{what} {', '.join(twice)} given twice", "each once", "rename or remove one")
+    require(
+        not twice, f"{what} {', '.join(twice)} given twice", "each once", "rename or remove one"
+    )
 
 
 def _tuple(value: Any) -> Any:
@@ -247,5 +320,9 @@ def _known(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(cls)]
     strange = sorted(set(values) - set(names))
     if strange:
-        raise InputError(f"{cls.__name__} with {', '.join(strange)}", f"only {', '.join(names)}", "add the field to the record")
+        raise InputError(
+            f"{cls.__name__} with {', '.join(strange)}",
+            f"only {', '.join(names)}",
+            "add the field to the record",
+        )
     return dict(values)

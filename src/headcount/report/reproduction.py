@@ -1,4 +1,6 @@
-"""From judged studies to a report: arms with their four numbers, one figure a study, verdicts, specs."""
+"""From judged studies to a report: arms with their four numbers, one figure a study, verdicts,
+specs.
+"""
 
 import dataclasses
 import math
@@ -30,7 +32,11 @@ def report_of(
 ) -> Report:
     """Everything that `headcount reproduce` shows."""
     outcomes = result.outcomes
-    said = {o.study.id: tuple(map(str, h.reported)) for o in outcomes if (h := o.study.hypothesis) is not None}
+    said = {
+        o.study.id: tuple(map(str, h.reported))
+        for o in outcomes
+        if (h := o.study.hypothesis) is not None
+    }
     return Report(
         title="Headcount: the experiments, their verdicts and the four numbers",
         profile=profile,
@@ -38,9 +44,18 @@ def report_of(
         command=command,
         experiments=(*_experiments(outcomes), *beside.sections),
         verdicts=tuple(_verdicts(outcomes)),
-        arms=tuple(row for outcome in outcomes for arm in outcome.arms for row in arm_rows(outcome.study, arm)),
+        arms=tuple(
+            row
+            for outcome in outcomes
+            for arm in outcome.arms
+            for row in arm_rows(outcome.study, arm)
+        ),
         figures=(
-            *(figure for outcome in outcomes for figure in study_figures(outcome, said.get(outcome.study.id, ()))),
+            *(
+                figure
+                for outcome in outcomes
+                for figure in study_figures(outcome, said.get(outcome.study.id, ()))
+            ),
             *beside.figures,
         ),
         tables=beside.tables,
@@ -82,8 +97,14 @@ def _verdicts(outcomes: Iterable[StudyOutcome]) -> Iterable[VerdictRow]:
         if outcome.verdict is not None:
             study = outcome.study
             row = outcome.verdict.to_json()
-            unique = row["id"] if study.variant is Variant.AS_MEANT else f"{row['id']}-{study.variant.replace(' ', '-')}"
-            yield VerdictRow.from_json({**row, "id": unique}, experiment=study.id, variant=str(study.variant))
+            unique = (
+                row["id"]
+                if study.variant is Variant.AS_MEANT
+                else f"{row['id']}-{study.variant.replace(' ', '-')}"
+            )
+            yield VerdictRow.from_json(
+                {**row, "id": unique}, experiment=study.id, variant=str(study.variant)
+            )
 
 
 def metric_of(study: Study, series: str = "") -> Metric:
@@ -92,7 +113,9 @@ def metric_of(study: Study, series: str = "") -> Metric:
 
 
 def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
-    """One row a cell: the first three numbers are the same in all of them, the learned one is not."""
+    """One row a cell: the first three numbers are the same in all of them, the learned one is
+    not.
+    """
     n, rows = outcome.numbers, []
     trained = at_trained_length(outcome, study)
     for learned in outcome.learned:
@@ -104,7 +127,13 @@ def arm_rows(study: Study, outcome: ArmOutcome) -> list[Arm]:
                 metric_of(study, outcome.arm.series),
                 str(study.variant),
                 Promised(n.promised, n.promised_text),
-                Possible(n.possible, n.lower, "; ".join(filter(None, (n.certificate, n.note))), n.constant, n.lower_for),
+                Possible(
+                    n.possible,
+                    n.lower,
+                    "; ".join(filter(None, (n.certificate, n.note))),
+                    n.constant,
+                    n.lower_for,
+                ),
                 Representable(_finite(n.float32), _finite(n.bfloat16)),
                 Learned(
                     learned.mean if finished else None,
@@ -128,36 +157,56 @@ def _finite(value: float | None) -> float | None:
 
 
 def study_figures(outcome: StudyOutcome, reported: Sequence[str] = ()) -> list[FigureData]:
-    """One figure, or one for each panel: losses that count different things do not share an axis."""
+    """One figure, or one for each panel: losses that count different things do not share an
+    axis.
+    """
     study = outcome.study
     if not study.panels:
         return [figure for figure in (study_figure(outcome, reported),) if figure is not None]
     parts = [
         dataclasses.replace(
             outcome,
-            study=dataclasses.replace(study, title=f"{study.title} {_capital(series)}", y_label=label),
+            study=dataclasses.replace(
+                study, title=f"{study.title} {_capital(series)}", y_label=label
+            ),
             arms=tuple(a for a in outcome.arms if a.arm.series == series),
         )
         for series, label in study.panels.items()
     ]
-    drawn = [(series, study_figure(part, reported)) for series, part in zip(study.panels, parts, strict=True)]
-    return [dataclasses.replace(figure, name=f"{figure.name}-{series}") for series, figure in drawn if figure is not None]
+    drawn = [
+        (series, study_figure(part, reported))
+        for series, part in zip(study.panels, parts, strict=True)
+    ]
+    return [
+        dataclasses.replace(figure, name=f"{figure.name}-{series}")
+        for series, figure in drawn
+        if figure is not None
+    ]
 
 
 def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureData | None:
-    """Loss against the study's x, one colour a series: learned (cells pooled), what is possible, the paper's figures.
+    """Loss against the study's x, one colour a series: learned (cells pooled), what is possible,
+    the paper's figures.
 
-    `reported` is what the paper says of this experiment, in words: '< 1e-5' cannot be seen from a marker at 1e-5.
+    `reported` is what the paper says of this experiment, in words: '< 1e-5' cannot be seen from a
+    marker at 1e-5.
     """
     study = outcome.study
     placed = [a for a in outcome.arms if a.arm.x is not None]
-    colours = len({a.arm.series for a in placed}) * (2 if any(trained_length(a) is not None for a in placed) else 1)
+    colours = len({a.arm.series for a in placed}) * (
+        2 if any(trained_length(a) is not None for a in placed) else 1
+    )
     if len(placed) == len(outcome.arms) and colours <= MOST_FAMILIES:
-        groups = {series: [a for a in placed if a.arm.series == series] for series in dict.fromkeys(a.arm.series for a in placed)}
+        groups = {
+            series: [a for a in placed if a.arm.series == series]
+            for series in dict.fromkeys(a.arm.series for a in placed)
+        }
         curves = [
             curve
             for series, mine in groups.items()
-            for curve in _curves(sorted(mine, key=_place), tuple(sorted(map(_place, mine))), study, plural(series))
+            for curve in _curves(
+                sorted(mine, key=_place), tuple(sorted(map(_place, mine))), study, plural(series)
+            )
         ]
         x = Axis(study.x_label, "log" if study.x_log else "linear")
     else:
@@ -165,7 +214,13 @@ def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureD
         x = Axis("", "category", tuple(a.arm.name for a in outcome.arms))
     unit = Axis(study.y_label, "log" if study.y_log else "linear")
     title, name = f"{study.title} ({study.variant})", study.key.replace(" ", "-")
-    return FigureData(name, study.id, title, x, unit, tuple(curves), _caption(outcome, curves, reported)) if curves else None
+    return (
+        FigureData(
+            name, study.id, title, x, unit, tuple(curves), _caption(outcome, curves, reported)
+        )
+        if curves
+        else None
+    )
 
 
 def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[str]) -> str:
@@ -180,9 +235,14 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
     if "floor" in kinds:
         told.append("Possible: the best weights known, rounded to float32 where that was computed.")
     if "lower" in kinds:
-        classes = ", ".join(dict.fromkeys(a.numbers.lower_for for a in outcome.arms if a.numbers.lower_for))
+        classes = ", ".join(
+            dict.fromkeys(a.numbers.lower_for for a in outcome.arms if a.numbers.lower_for)
+        )
         which = f" ({classes})" if classes else ""
-        told.append(f"Certified lower bounds{which} are drawn where what was learned is within {FAR_ABOVE_FLOOR:g} times of them.")
+        told.append(
+            f"Certified lower bounds{which} are drawn where what was learned is within"
+            f" {FAR_ABOVE_FLOOR:g} times of them."
+        )
     if "paper" in kinds and reported:
         told.append(f"The paper says: {'; '.join(reported)}.")
     return " ".join((*told, asked(outcome.study)))
@@ -198,8 +258,12 @@ def _place(outcome: ArmOutcome) -> float:
     return float(outcome.arm.x or 0.0)
 
 
-def _curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, series: str = "") -> list[Curve]:
-    """Those of one colour; and of a second one for what was learned at the length of training, where the loss is that at another."""
+def _curves(
+    arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, series: str = ""
+) -> list[Curve]:
+    """Those of one colour; and of a second one for what was learned at the length of training,
+    where the loss is that at another.
+    """
     lengths = sorted({length for a in arms if (length := trained_length(a)) is not None})
     family = series or ("at the tested length" if lengths else "arms")
     pooled = [_pooled(a, study.ratios) for a in arms]
@@ -207,60 +271,98 @@ def _curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, seri
     points = {
         "floor": [a.numbers.floor for a in arms],
         "lower": [_explains(a, p) for a, p in zip(arms, pooled, strict=True)],
-        "paper": [a.arm.paper if trained_length(a) is None else None for a in arms],  # the paper tests at the length of training
+        "paper": [
+            a.arm.paper if trained_length(a) is None else None for a in arms
+        ],  # the paper tests at the length of training
     }
     for kind, values in points.items():
         seen = [(place, y) for place, y in zip(x, values, strict=True) if y is not None]
         if seen:
-            found.append(Curve(f"{family} {kind}", kind, tuple(p[0] for p in seen), tuple(p[1] for p in seen), family=family))
+            found.append(
+                Curve(
+                    f"{family} {kind}",
+                    kind,
+                    tuple(p[0] for p in seen),
+                    tuple(p[1] for p in seen),
+                    family=family,
+                )
+            )
     if lengths:
-        own = ", ".join(filter(None, (series, f"at the trained length {' or '.join(map(str, lengths))}")))
-        short = [None if cell is None else (cell.low, cell.mean, cell.high) for cell in (at_trained_length(a, study) for a in arms)]
+        own = ", ".join(
+            filter(None, (series, f"at the trained length {' or '.join(map(str, lengths))}"))
+        )
+        short = [
+            None if cell is None else (cell.low, cell.mean, cell.high)
+            for cell in (at_trained_length(a, study) for a in arms)
+        ]
         found.append(_band(f"{own} learned", x, short, own))
     return [curve for curve in found if curve is not None]
 
 
-def _cell_curves(arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, family: str) -> list[Curve]:
-    """The mean of every cell, where there are several: a band alone hides that a claim depends on the initialisation."""
+def _cell_curves(
+    arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, family: str
+) -> list[Curve]:
+    """The mean of every cell, where there are several: a band alone hides that a claim depends on
+    the initialisation.
+    """
     if len(study.cells) < 2:
         return []
     found = []
     for cell in study.cells:
-        means = [next((c.mean for c in a.learned if c.cell == cell and math.isfinite(c.mean)), None) for a in arms]
+        means = [
+            next((c.mean for c in a.learned if c.cell == cell and math.isfinite(c.mean)), None)
+            for a in arms
+        ]
         if any(mean is not None for mean in means):
             found.append(Curve(f"{family} learned, {cell}", "cell", x, tuple(means), family=family))
     return found
 
 
-def _band(name: str, x: tuple[float, ...], ends: Sequence[tuple[float, float, float] | None], family: str) -> Curve | None:
+def _band(
+    name: str, x: tuple[float, ...], ends: Sequence[tuple[float, float, float] | None], family: str
+) -> Curve | None:
     """A measured curve of (low, mean, high); None where nothing was measured."""
     low, mean, high = (tuple(None if each is None else each[i] for each in ends) for i in range(3))
-    return Curve(name, "measured", x, mean, low, high, family) if any(m is not None for m in mean) else None
+    return (
+        Curve(name, "measured", x, mean, low, high, family)
+        if any(m is not None for m in mean)
+        else None
+    )
 
 
 def _explains(outcome: ArmOutcome, pooled: tuple[float, float, float] | None) -> float | None:
-    """The certified bound where it says why the loss is no smaller: the loss is not far above it. A bound of 0 says nothing."""
+    """The certified bound where it says why the loss is no smaller: the loss is not far above it. A
+    bound of 0 says nothing.
+    """
     bound = outcome.numbers.lower
     return bound if bound and pooled is not None and pooled[1] <= FAR_ABOVE_FLOOR * bound else None
 
 
 def trained_length(outcome: ArmOutcome) -> int | None:
-    """The length of training where the loss shown is at another one, so that learning and extrapolation can be told apart."""
+    """The length of training where the loss shown is at another one, so that learning and
+    extrapolation can be told apart.
+    """
     train = outcome.arm.run.get("train", {})
     tested = train.get("evaluation", {}).get("length")
     return train["length"] if tested and tested != train.get("length", tested) else None
 
 
 def at_trained_length(outcome: ArmOutcome, study: Study) -> Summarised | None:
-    """The loss at the trained length over the seeds of the first cell; None where it is the loss shown already, or no run finished."""
+    """The loss at the trained length over the seeds of the first cell; None where it is the loss
+    shown already, or no run finished.
+    """
     if trained_length(outcome) is None:
         return None
-    found = summarised("", [final.get("train_loss", math.inf) for final in outcome.finals], study.ratios)
+    found = summarised(
+        "", [final.get("train_loss", math.inf) for final in outcome.finals], study.ratios
+    )
     return found if math.isfinite(found.mean) else None
 
 
 def _pooled(outcome: ArmOutcome, ratio: bool) -> tuple[float, float, float] | None:
-    """(lowest end, mean, highest end) over the cells that finished; geometric where losses are compared by ratio."""
+    """(lowest end, mean, highest end) over the cells that finished; geometric where losses are
+    compared by ratio.
+    """
     cells = [cell for cell in outcome.learned if math.isfinite(cell.mean)]
     if not cells:
         return None
@@ -273,4 +375,13 @@ def spec_file(study: Study) -> SpecFile:
     """The study as it ran: arms, cells, seeds."""
     arms = {arm.name: plain(dict(arm.run)) for arm in study.arms}
     cells = {name: plain(dict(changes)) for name, changes in study.cells.items()}
-    return SpecFile.of(study.key, {"id": study.id, "variant": str(study.variant), "arms": arms, "cells": cells, "seeds": list(study.seeds)})
+    return SpecFile.of(
+        study.key,
+        {
+            "id": study.id,
+            "variant": str(study.variant),
+            "arms": arms,
+            "cells": cells,
+            "seeds": list(study.seeds),
+        },
+    )

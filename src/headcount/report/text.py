@@ -68,18 +68,33 @@ def duration(seconds: float) -> str:
 
 
 def describe(figure: FigureData) -> str:
-    """The text alternative of a figure: what is on the axes, and where each curve starts and ends."""
+    """The text alternative of a figure: what is on the axes, and where each curve starts and
+    ends.
+    """
     scale = "" if figure.x.scale == "category" else f" ({figure.x.scale} scale)"
-    head = f"{figure.title}. {figure.y.label} ({figure.y.scale} scale) against {figure.x.label}{scale}."
+    head = (
+        f"{figure.title}. {figure.y.label} ({figure.y.scale} scale) against"
+        f" {figure.x.label}{scale}."
+    )
     return " ".join([head, *(_told(figure, curve) for curve in figure.curves)])
 
 
 def _told(figure: FigureData, curve: Curve) -> str:
     seen = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None]
-    name = f"{curve.family}, {curve.kind}" if curve.name in (curve.family, curve.kind) else f"{curve.family}, {curve.kind}, {curve.name}"
+    name = (
+        f"{curve.family}, {curve.kind}"
+        if curve.name in (curve.family, curve.kind)
+        else f"{curve.family}, {curve.kind}, {curve.name}"
+    )
     if not seen:
         return f"{name}: no value."
     if figure.x.scale == "category":
-        return f"{name}: " + ", ".join(f"{figure.x.categories[int(x)]} {number(y)}" for x, y in seen) + "."
+        return (
+            f"{name}: "
+            + ", ".join(f"{figure.x.categories[int(x)]} {number(y)}" for x, y in seen)
+            + "."
+        )
     (x0, y0), (x1, y1) = min(seen), max(seen)
-    return f"{name}: {number(y0)} at {number(x0)}" + (f", {number(y1)} at {number(x1)}." if x1 != x0 else ".")
+    return f"{name}: {number(y0)} at {number(x0)}" + (
+        f", {number(y1)} at {number(x1)}." if x1 != x0 else "."
+    )

@@ -1,4 +1,6 @@
-"""Ticks of logarithmic axes: plain numbers where they are few, powers of ten where the axis spans decades."""
+"""Ticks of logarithmic axes: plain numbers where they are few, powers of ten where the axis spans
+decades.
+"""
 
 import itertools
 import math
@@ -32,18 +34,28 @@ def tick_values(low: float, high: float) -> list[float]:
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     if high / low < 100:
-        fine = [float(f"{step}e{decade}") for decade in range(first, last + 1) for step in (1, 2, 5)]
+        fine = [
+            float(f"{step}e{decade}") for decade in range(first, last + 1) for step in (1, 2, 5)
+        ]
         return [value for value in fine if low <= value <= high] or [low, high]
     step = math.ceil((last - first + 1) / MOST)
-    return [float(f"1e{decade}") for decade in range(first, last + 1, step) if low / 1.001 <= float(f"1e{decade}") <= high * 1.001]
+    return [
+        float(f"1e{decade}")
+        for decade in range(first, last + 1, step)
+        if low / 1.001 <= float(f"1e{decade}") <= high * 1.001
+    ]
 
 
 def log_ticks(axis: Any, low: float, high: float, places: Sequence[float] = ()) -> None:
     """Set them; at the data's own `places` where these are few and not crowded."""
     ratios = [b / a for a, b in itertools.pairwise(places)]
-    own = 1 < len(places) <= 9 and min(ratios) ** 14 >= high / low  # each label needs about a fourteenth of the axis
+    own = (
+        1 < len(places) <= 9 and min(ratios) ** 14 >= high / low
+    )  # each label needs about a fourteenth of the axis
     values = list(places) if own else tick_values(low, high)
     plain = own or high / low < 1e4
     axis.set_major_locator(FixedLocator(values))
     axis.set_minor_locator(NullLocator())
-    axis.set_ticks(values, labels=[number(value) if plain else superscript(value) for value in values])
+    axis.set_ticks(
+        values, labels=[number(value) if plain else superscript(value) for value in values]
+    )

@@ -1,7 +1,7 @@
 """A report as files: `report.html`, `verdicts.json`, `arms.csv`, `figures/`, `specs/`.
 
-`verdicts.json` holds nothing that changes from one run of the same command to the next: no times, no versions, no absolute
-paths. Those are in `report.html` and in the document that `--json` prints.
+`verdicts.json` holds nothing that changes from one run of the same command to the next: no times,
+no versions, no absolute paths. Those are in `report.html` and in the document that `--json` prints.
 """
 
 import csv
@@ -26,7 +26,9 @@ Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 def write(report: Report, folder: Path, each: Map = map) -> Path:
-    """Write the whole report into a folder that may hold other files; returns the path of the page. `each` may draw in parallel."""
+    """Write the whole report into a folder that may hold other files; returns the path of the page.
+    `each` may draw in parallel.
+    """
     write_files(folder, files(report, each))
     return folder / PAGE
 
@@ -36,19 +38,31 @@ def files(report: Report, each: Map = map) -> dict[str, bytes]:
     names = [figure.name for figure in report.figures]
     drawn = dict(zip(names, each(figures.files, report.figures), strict=True))
     page = html(report, {name: contents["svg"] for name, contents in drawn.items()})
-    made = {PAGE: page.encode(), VERDICTS: verdicts_json(report).encode(), ARMS: arms_csv(report).encode()}
-    made |= {f"figures/{name}.{ending}": content for name, contents in drawn.items() for ending, content in contents.items()}
+    made = {
+        PAGE: page.encode(),
+        VERDICTS: verdicts_json(report).encode(),
+        ARMS: arms_csv(report).encode(),
+    }
+    made |= {
+        f"figures/{name}.{ending}": content
+        for name, contents in drawn.items()
+        for ending, content in contents.items()
+    }
     return made | {f"specs/{spec.name}": spec.text.encode() for spec in report.specs}
 
 
 def verdicts_json(report: Report) -> str:
     """The same input, the same bytes."""
     shown = {"report": PAGE, "experiments": [experiment.id for experiment in report.experiments]}
-    return json.dumps(_lasting(report) | shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(_lasting(report) | shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
 def check_replaced(folder: Path, profile: str, experiments: Iterable[str]) -> None:
-    """A report is replaced by one of the same profile that shows at least as much: nobody's hours are lost to a quick look."""
+    """A report is replaced by one of the same profile that shows at least as much: nobody's hours
+    are lost to a quick look.
+    """
     try:
         earlier = json.loads((folder / VERDICTS).read_text(encoding="utf-8"))
         shown, of = set(earlier["experiments"]), str(earlier["profile"])
@@ -57,7 +71,12 @@ def check_replaced(folder: Path, profile: str, experiments: Iterable[str]) -> No
     lost = sorted(shown - set(experiments))
     holds = f"{folder} holds a report of profile {of} on {' '.join(sorted(shown))}"
     require(of == profile, holds, f"a folder of profile {profile}", "choose another folder with -o")
-    require(not lost, holds, f"at least these experiments again ({' '.join(lost)} would be lost)", "choose another folder with -o")
+    require(
+        not lost,
+        holds,
+        f"at least these experiments again ({' '.join(lost)} would be lost)",
+        "choose another folder with -o",
+    )
 
 
 def summary(report: Report, page: Path) -> dict[str, Any]:
@@ -70,12 +89,24 @@ def arms_csv(report: Report) -> str:
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(
-        ["experiment", "variant", "arm", "cell", "metric", *Arm("", "").numbers(), "promised_text", "certificate", "lower_bound_for"]
+        [
+            "experiment",
+            "variant",
+            "arm",
+            "cell",
+            "metric",
+            *Arm("", "").numbers(),
+            "promised_text",
+            "certificate",
+            "lower_bound_for",
+        ]
     )
     for arm in report.arms:
         values = map(exact, arm.numbers().values())
         texts = (arm.promised.text, arm.possible.certificate, arm.possible.bound_for)
-        table.writerow([arm.experiment, arm.variant, arm.name, arm.cell, arm.metric.name, *values, *texts])
+        table.writerow(
+            [arm.experiment, arm.variant, arm.name, arm.cell, arm.metric.name, *values, *texts]
+        )
     return out.getvalue()
 
 

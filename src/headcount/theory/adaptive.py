@@ -1,13 +1,16 @@
-"""Adaptive lags: one set of coefficients for every lag B <= T that the input may ask for (Lemmas F.2 and F.5).
+"""Adaptive lags: one set of coefficients for every lag B <= T that the input may ask for (Lemmas
+F.2 and F.5).
 
 The head's logit is moved by the wanted lag: lin heads draw e^{-b(s-B)}, log heads (s/B)^{-b}, and
     phi(s; B) = sum_h c_h e^{-b_h (s-B)}   or   sum_h c_h (s/B)^{-b_h}
-shall be 1{s=B} for all B at once, with the same c. What is reported is the largest l1 error over B, every B measured in balls.
+shall be 1{s=B} for all B at once, with the same c. What is reported is the largest l1 error over B,
+every B measured in balls.
 
-lin: u = s - B + T runs over the integers >= T - B, so with a_h = c_h e^{b_h T} the error for B is the fixed error for lag T
-over lags u >= T - B only: B = T is the worst and the adaptive problem is the fixed one.
-log: u = sT/B is a fraction. Interpolating at integers is no help, a bump is (construction A); the tail of heads and the
-lags below B weigh differently for each B, so that a linear program over all B at once does better where it is small.
+lin: u = s - B + T runs over the integers >= T - B, so with a_h = c_h e^{b_h T} the error for B is
+the fixed error for lag T over lags u >= T - B only: B = T is the worst and the adaptive problem is
+the fixed one. log: u = sT/B is a fraction. Interpolating at integers is no help, a bump is
+(construction A); the tail of heads and the lags below B weigh differently for each B, so that a
+linear program over all B at once does better where it is small.
 """
 
 import dataclasses
@@ -22,7 +25,13 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag
 from headcount.theory.constructions import best_bump, chebyshev_bump, interpolation
-from headcount.theory.errors import exact_coefficient, measure, measure_curves, precision, weight_bits
+from headcount.theory.errors import (
+    exact_coefficient,
+    measure,
+    measure_curves,
+    precision,
+    weight_bits,
+)
 from headcount.theory.families import AbstractFamily
 from headcount.theory.fit import fit_heads
 from headcount.theory.problem import HeadSum, Problem
@@ -31,12 +40,19 @@ LP_CELLS = 40_000  # lags x asked lags x heads up to which the linear program is
 LP_HEADS = 16
 FASTEST = 64.0
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
-LP_WEIGHTS = (1e6, 1e9)  # float64 solves the smaller one well and the larger one roughly; the balls decide which was worth more
+LP_WEIGHTS = (
+    1e6,
+    1e9,
+    # float64 solves the smaller one well and the larger one roughly; the balls decide which was
+    # worth more
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class AdaptiveFit:
-    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for B = first + i."""
+    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for B =
+    first + i.
+    """
 
     family: AbstractFamily
     T: int
@@ -61,7 +77,9 @@ class AdaptiveFit:
         """c_h: what multiplies the curve that is moved by B."""
         with precision(128 + weight_bits(self.head_sum)):
             pairs = zip(self.head_sum.coefficients, self.head_sum.rates, strict=True)
-            return tuple(exact_coefficient(arb(a) * _at_lag(self.family, b, self.T)) for a, b in pairs)
+            return tuple(
+                exact_coefficient(arb(a) * _at_lag(self.family, b, self.T)) for a, b in pairs
+            )
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -78,28 +96,58 @@ class AdaptiveFit:
         }
 
 
-def fit_adaptive(T: int, family: AbstractFamily, heads: int, budget: float = math.inf) -> AdaptiveFit:
+def fit_adaptive(
+    T: int, family: AbstractFamily, heads: int, budget: float = math.inf
+) -> AdaptiveFit:
     """The best coefficients found for all lags up to T; `budget` bounds sum|a_h|."""
     first = 0 if family.name == "lin" else 1
-    require(first <= T, f"largest lag {T}", f"at least {first} for {family.name}", "adaptive lags begin there")
+    require(
+        first <= T,
+        f"largest lag {T}",
+        f"at least {first} for {family.name}",
+        "adaptive lags begin there",
+    )
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
-    require(family.name in ("lin", "log"), f"adaptive lags with {family.name}", "lin or log", "choose one of these")
+    require(
+        family.name in ("lin", "log"),
+        f"adaptive lags with {family.name}",
+        "lin or log",
+        "choose one of these",
+    )
     candidates = [("zero", HeadSum(family, (0.0 if family.name == "lin" else 2.0,), (fmpq(0),)))]
-    candidates.append(("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads))))
+    candidates.append(
+        ("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads)))
+    )
     if family.name == "lin" and heads > T:
-        candidates += [("interpolation (B)", interpolation(T, heads, step)) for step in (math.log(2), 1.0, 2.5, 6.0)]
-        candidates.append(("fixed problem at lag T", _movable(fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum)))
+        candidates += [
+            ("interpolation (B)", interpolation(T, heads, step))
+            for step in (math.log(2), 1.0, 2.5, 6.0)
+        ]
+        candidates.append(
+            (
+                "fixed problem at lag T",
+                _movable(fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum),
+            )
+        )
     if family.name == "log":
-        candidates += [("linear program over all lags", h) for h in _linear_program(T, family, heads, budget)]
+        candidates += [
+            ("linear program over all lags", h) for h in _linear_program(T, family, heads, budget)
+        ]
     ref = Ref("wang-e-2024", "Lemma F.2" if family.name == "lin" else "Lemma F.5")
-    within = [(m, h) for m, h in candidates if sum((abs(a) for a in h.coefficients), fmpq(0)) <= _exact(budget)]
+    within = [
+        (m, h)
+        for m, h in candidates
+        if sum((abs(a) for a in h.coefficients), fmpq(0)) <= _exact(budget)
+    ]
     fits = [AdaptiveFit(family, T, h, adaptive_errors(T, h), first, m, ref) for m, h in within]
     return min(fits, key=lambda f: (max(f.error, GOOD_ENOUGH), weight_bits(f.head_sum)))
 
 
 def _movable(head_sum: HeadSum) -> HeadSum:
     """With finite rates: the limit curve cannot be moved by B, a very fast head can."""
-    return HeadSum(head_sum.family, tuple(min(b, FASTEST) for b in head_sum.rates), head_sum.coefficients)
+    return HeadSum(
+        head_sum.family, tuple(min(b, FASTEST) for b in head_sum.rates), head_sum.coefficients
+    )
 
 
 def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
@@ -112,10 +160,14 @@ def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 
 def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
-    """Fixed error at lag T minus the lags u < T - B that do not exist for B: sums of |P(u)| from balls."""
+    """Fixed error at lag T minus the lags u < T - B that do not exist for B: sums of |P(u)| from
+    balls.
+    """
     full = measure(Problem(Lag(T), head_sum.family), head_sum).l1
     with precision(200 + 2 * weight_bits(head_sum)):
-        pairs = [(arb(a), arb(b)) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)]
+        pairs = [
+            (arb(a), arb(b)) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)
+        ]
         early = [abs(sum((a * (-b * u).exp() for a, b in pairs), arb(0))) for u in range(T)]
         errors, left = [], arb(0)
         for B in range(T, -1, -1):
@@ -126,17 +178,26 @@ def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 
 def _scale_error(T: int, head_sum: HeadSum, B: int) -> float:
-    """sum_s |1{s=B} - sum_h c_h (s/B)^{-b_h}|: the fixed measure at lag B with a_h (B/T)^{b_h}, a ball at every precision."""
+    """sum_s |1{s=B} - sum_h c_h (s/B)^{-b_h}|: the fixed measure at lag B with a_h (B/T)^{b_h}, a
+    ball at every precision.
+    """
 
     def coefficients() -> list[arb]:
         ratio = arb(B) / T
-        return [arb(a) * ratio ** arb(b) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)]
+        return [
+            arb(a) * ratio ** arb(b)
+            for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)
+        ]
 
-    return measure_curves(Problem(Lag(B), head_sum.family), head_sum.rates, coefficients, weight_bits(head_sum)).l1
+    return measure_curves(
+        Problem(Lag(B), head_sum.family), head_sum.rates, coefficients, weight_bits(head_sum)
+    ).l1
 
 
 def _linear_program(T: int, family: AbstractFamily, heads: int, budget: float) -> list[HeadSum]:
-    """min over a of max over B of the l1 error on a window, the best of a few ladders of rates; nothing where that is too large."""
+    """min over a of max over B of the l1 error on a window, the best of a few ladders of rates;
+    nothing where that is too large.
+    """
     lags = np.arange(1, max(4 * T, 48) + 1, dtype=np.float64)
     if len(lags) * T * heads > LP_CELLS or heads > LP_HEADS:
         return []
@@ -147,14 +208,25 @@ def _linear_program(T: int, family: AbstractFamily, heads: int, budget: float) -
         for weight in LP_WEIGHTS:
             solved = _minimax(T, rates, lags, min(budget, weight))
             if solved is not None:
-                found.append((solved[0] + float(np.abs(solved[1]) @ tails), HeadSum.of(family, rates, solved[1])))
+                found.append(
+                    (
+                        solved[0] + float(np.abs(solved[1]) @ tails),
+                        HeadSum.of(family, rates, solved[1]),
+                    )
+                )
     return [min(found, key=lambda pair: pair[0])[1]] if found else []
 
 
-def _minimax(T: int, rates: np.ndarray, lags: np.ndarray, budget: float) -> tuple[float, np.ndarray] | None:
-    """The program: a = p - m, e_{B,s} >= |1{s=B} - sum_h a_h (sT/B)^-b_h|, sum_s e_{B,s} <= z for each B, sum(p + m) <= budget."""
+def _minimax(
+    T: int, rates: np.ndarray, lags: np.ndarray, budget: float
+) -> tuple[float, np.ndarray] | None:
+    """The program: a = p - m, e_{B,s} >= |1{s=B} - sum_h a_h (sT/B)^-b_h|, sum_s e_{B,s} <= z for
+    each B, sum(p + m) <= budget.
+    """
     S, H = len(lags), len(rates)
-    blocks = np.vstack([(lags[:, None] * (T / B)) ** -rates[None, :] for B in range(1, T + 1)])  # [T*S, H]
+    blocks = np.vstack(
+        [(lags[:, None] * (T / B)) ** -rates[None, :] for B in range(1, T + 1)]
+    )  # [T*S, H]
     target = np.concatenate([(lags == B).astype(float) for B in range(1, T + 1)])
     rows, eye = T * S, scipy.sparse.identity(T * S, format="csr")
     per_lag = scipy.sparse.kron(scipy.sparse.identity(T), np.ones((1, S)), format="csr")
@@ -185,7 +257,11 @@ def _at_lag(family: AbstractFamily, rate: float, lag: int) -> arb:
 
 
 def _exact(budget: float) -> fmpq:
-    return fmpq(10) ** 4000 if math.isinf(budget) else fmpq(*float(budget).as_integer_ratio()) * (1 + fmpq(1, 10**9))
+    return (
+        fmpq(10) ** 4000
+        if math.isinf(budget)
+        else fmpq(*float(budget).as_integer_ratio()) * (1 + fmpq(1, 10**9))
+    )
 
 
 def _number(value: fmpq) -> float | str:

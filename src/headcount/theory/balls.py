@@ -1,7 +1,7 @@
 """Ball arithmetic as a namespace that kernel formulas accept: exp, cos, power on `flint.arb`.
 
-A ball is a midpoint with a radius that is guaranteed to hold the true value, so a number printed from here
-is a proof and not an estimate. Floats enter exactly (they are dyadic rationals).
+A ball is a midpoint with a radius that is guaranteed to hold the true value, so a number printed
+from here is a proof and not an estimate. Floats enter exactly (they are dyadic rationals).
 """
 
 import contextlib

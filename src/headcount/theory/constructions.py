@@ -1,16 +1,20 @@
-"""Two sums of heads for one lag, written down instead of searched for, each with its own error bound.
+"""Two sums of heads for one lag, written down instead of searched for, each with its own error
+bound.
 
-(A) Chebyshev bump. In x = e^{-a s} (lin) or s^{-a} (log) the polynomial q(x) = T_N(1 + d - k(x-mu)^2) / T_N(1 + d) is 1 at
-    mu = x(T) and at most 1/T_N(1+d) in size wherever sigma <= |x - mu| <= R, for d = 2r^2/(1-r^2), k = d/sigma^2,
-    r = sigma/R. With sigma the distance of mu to the nearest other lag and H = 2N + 1 heads,
+(A) Chebyshev bump. In x = e^{-a s} (lin) or s^{-a} (log) the polynomial q(x) = T_N(1 + d -
+    k(x-mu)^2) / T_N(1 + d) is 1 at mu = x(T) and at most 1/T_N(1+d) in size wherever sigma <= |x -
+    mu| <= R, for d = 2r^2/(1-r^2), k = d/sigma^2, r = sigma/R. With sigma the distance of mu to the
+    nearest other lag and H = 2N + 1 heads,
         lin   ||1{s=T} - e^{-g(s-T)} q||_1     <= (e^{gT}/(1-e^-g) - 1) / cosh(2N artanh r)
         log   ||1{s=T} - (T/s)^{1+g} q||_1     <= (T^{1+g} zeta(1+g) - 1) / cosh(2N artanh r).
-    It never uses that s is an integer, only that s is no closer to T than the next lag; so it serves adaptive lags.
-(B) Interpolation (lin). With y = e^-a the product y^{s-T} prod_{j<H, j!=T} (y^s - y^j)/(y^T - y^j) is exact on lags
-    0..H-1; for H = T+1+k its error is at most y^{(k+1)(k+2)/2} / ((1-y) (y;y)_T (y;y)_k).
+    It never uses that s is an integer, only that s is no closer to T than the next lag; so it
+      serves adaptive lags.
+(B) Interpolation (lin). With y = e^-a the product y^{s-T} prod_{j<H, j!=T} (y^s - y^j)/(y^T - y^j)
+    is exact on lags 0..H-1; for H = T+1+k its error is at most y^{(k+1)(k+2)/2} / ((1-y) (y;y)_T
+    (y;y)_k).
 
-Rates are multiples of a dyadic step, so that they are exact doubles: with coefficients of 1e20 a rate that is off by
-1e-16 would destroy the cancellation.
+Rates are multiples of a dyadic step, so that they are exact doubles: with coefficients of 1e20 a
+rate that is off by 1e-16 would destroy the cancellation.
 """
 
 import math
@@ -63,7 +67,9 @@ def bump_heads(family: AbstractFamily, lag: int, tol: float, step: float, decay:
 
 
 def best_bump(family: AbstractFamily, lag: int, heads: int) -> tuple[float, float]:
-    """(step, decay) with the smallest bound of (A): the peak where x(T) = 1/2 is widest, decay about 1/T."""
+    """(step, decay) with the smallest bound of (A): the peak where x(T) = 1/2 is widest, decay
+    about 1/T.
+    """
     scale = lag if family.name == "lin" else math.log(lag + 1 - family.first_lag) or 1.0
     scale = max(scale, 1e-9) if lag or family.name != "lin" else 1.0
     steps, decays = (0.35, 0.5, math.log(2), 0.9, 1.2, 2.0), (0.3, 0.7, 1.0, 1.5, 2.5)
@@ -71,7 +77,9 @@ def best_bump(family: AbstractFamily, lag: int, heads: int) -> tuple[float, floa
     return min(candidates, key=lambda pair: bump_bound(family, lag, heads, *pair))
 
 
-def chebyshev_bump(family: AbstractFamily, lag: int, heads: int, step: float, decay: float) -> HeadSum:
+def chebyshev_bump(
+    family: AbstractFamily, lag: int, heads: int, step: float, decay: float
+) -> HeadSum:
     """Construction (A) with at most `heads` heads (an even number leaves one out)."""
     require(heads >= 1, f"{heads} heads", "at least 1", "ask for more heads")
     half = (heads - 1) // 2
@@ -86,7 +94,11 @@ def chebyshev_bump(family: AbstractFamily, lag: int, heads: int, step: float, de
         far = mu.max(1 - mu)
         r2 = (sigma / far) ** 2
         d = exact_coefficient(2 * r2 / (1 - r2))
-        k, centre, height = d / exact_coefficient(sigma * sigma), exact_coefficient(mu), exact_coefficient(peak)
+        k, centre, height = (
+            d / exact_coefficient(sigma * sigma),
+            exact_coefficient(mu),
+            exact_coefficient(peak),
+        )
     chebyshev = fmpq_poly(fmpz_poly.chebyshev_t(half).coeffs())
     offset = fmpq_poly([-centre, 1])
     polynomial = chebyshev(fmpq_poly([1 + d]) - offset * offset * k)
@@ -102,12 +114,19 @@ def interpolation_bound(lag: int, extra: int, ratio: float) -> float:
     def pochhammer(n: int) -> float:
         return math.prod(1 - ratio**i for i in range(1, n + 1))
 
-    return ratio ** ((extra + 1) * (extra + 2) / 2) / ((1 - ratio) * pochhammer(lag) * pochhammer(extra))
+    return ratio ** ((extra + 1) * (extra + 2) / 2) / (
+        (1 - ratio) * pochhammer(lag) * pochhammer(extra)
+    )
 
 
 def interpolation(lag: int, heads: int, step: float) -> HeadSum:
     """Construction (B): exact on lags 0..heads-1, y = e^-step."""
-    require(heads > lag, f"{heads} heads for lag {lag}", f"at least {lag + 1} (Theorem A)", "ask for more heads")
+    require(
+        heads > lag,
+        f"{heads} heads for lag {lag}",
+        f"at least {lag + 1} (Theorem A)",
+        "ask for more heads",
+    )
     step = dyadic(step)
     bits = 200 + 2 * math.ceil(step * heads * heads / math.log(2))
     with precision(bits):
@@ -116,5 +135,7 @@ def interpolation(lag: int, heads: int, step: float) -> HeadSum:
         scale = 1 / powers[lag]
         for p in others:
             scale = scale / (powers[lag] - p)
-        coefficients = tuple(exact_coefficient(c * scale) for c in arb_poly.from_roots(others).coeffs())
+        coefficients = tuple(
+            exact_coefficient(c * scale) for c in arb_poly.from_roots(others).coeffs()
+        )
     return HeadSum(Lin(), tuple(step * (h + 1) for h in range(heads)), coefficients)

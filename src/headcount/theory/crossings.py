@@ -1,9 +1,10 @@
 """Where a sum of decaying curves changes sign, with proof that it changes nowhere else.
 
-r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = s - L for lin curves, log(s/L) for log ones). Far out the slowest curve decides the
-sign. The rest is cut into cells until on each r keeps its sign, or r' does, so that the signs at the cell's ends tell
-whether there is a zero; bisection then finds the lag behind it. Both properties are shown by Taylor's formula with
-remainder in balls, at a precision that holds the cancellation, hence with certainty.
+r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = s - L for lin curves, log(s/L) for log ones). Far out the
+slowest curve decides the sign. The rest is cut into cells until on each r keeps its sign, or r'
+does, so that the signs at the cell's ends tell whether there is a zero; bisection then finds the
+lag behind it. Both properties are shown by Taylor's formula with remainder in balls, at a precision
+that holds the cancellation, hence with certainty.
 """
 
 import dataclasses
@@ -35,7 +36,8 @@ class Term:
 
 
 def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] | None:
-    """Lags n > start such that r keeps its sign on [start, n1-1], [n1, n2-1], …, or None where that cannot be shown.
+    """Lags n > start such that r keeps its sign on [start, n1-1], [n1, n2-1], …, or None where that
+    cannot be shown.
 
     `ordered` runs from slow to fast and `partial` holds the partial sums of the terms at `start`.
     """
@@ -43,7 +45,9 @@ def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] 
         return []
     if len({t.family.name for t in ordered}) > 1:
         return None
-    sum_ = ExponentialSum([t.coefficient * _at(t, start) for t in ordered], [arb(t.rate) for t in ordered])
+    sum_ = ExponentialSum(
+        [t.coefficient * _at(t, start) for t in ordered], [arb(t.rate) for t in ordered]
+    )
     reach = sum_.reach()
     cells = None if reach is None else _brackets(sum_, reach)
     if cells is None:
@@ -66,7 +70,9 @@ class ExponentialSum:
         return sum(self.terms(x), arb(0))
 
     def reach(self) -> arb | None:
-        """An x beyond which the slowest curve decides the sign: there the partial sums are of one sign, and stay so."""
+        """An x beyond which the slowest curve decides the sign: there the partial sums are of one
+        sign, and stay so.
+        """
         x = 1 / self.rates[-1]
         for _ in range(80):
             if _one_sign(list(itertools.accumulate(self.terms(x)))):
@@ -75,11 +81,15 @@ class ExponentialSum:
         return None
 
     def decided(self, middle: arb, half: arb) -> bool:
-        """Has r one sign, or r' one sign, on the whole cell? By Taylor's formula about the middle with its remainder."""
+        """Has r one sign, or r' one sign, on the whole cell? By Taylor's formula about the middle
+        with its remainder.
+        """
         terms = self.terms(middle)
         spans = [b * half for b in self.rates]
         sizes = [abs(t) * z.exp() for t, z in zip(terms, spans, strict=True)]
-        rest = sum((s * z**ORDER for s, z in zip(sizes, spans, strict=True)), arb(0)) / arb.fac_ui(ORDER)
+        rest = sum((s * z**ORDER for s, z in zip(sizes, spans, strict=True)), arb(0)) / arb.fac_ui(
+            ORDER
+        )
         steps = [sum(terms, arb(0))]
         for k in range(1, ORDER):
             terms = [-t * z / k for t, z in zip(terms, spans, strict=True)]
@@ -89,7 +99,9 @@ class ExponentialSum:
         if abs(steps[0]) > sum((abs(m) for m in steps[1:]), rest):
             return True
         rest_of_slope = rest * ORDER  # sum s z^K/(K-1)!, which bounds the remainder of half * r'
-        return bool(abs(steps[1]) > sum((k * abs(m) for k, m in enumerate(steps) if k >= 2), rest_of_slope))
+        return bool(
+            abs(steps[1]) > sum((k * abs(m) for k, m in enumerate(steps) if k >= 2), rest_of_slope)
+        )
 
 
 def _one_sign(values: list[arb]) -> bool:
@@ -111,7 +123,9 @@ def _at(term: Term, lag: int) -> arb:
 
 
 def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
-    """Cells of (0, reach) over which r changes sign, just once; None where some cell stays undecided."""
+    """Cells of (0, reach) over which r changes sign, just once; None where some cell stays
+    undecided.
+    """
     width = reach / FIRST_CELLS
     stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
     found = []

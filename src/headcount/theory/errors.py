@@ -1,11 +1,13 @@
 """The error of a sum of heads, recomputed from its numbers in ball arithmetic.
 
-`measure` trusts nobody: it takes rates and coefficients, whoever produced them, and encloses the l1, l2 and sup norm of
-kernel - sum over every lag that counts. Coefficients may cancel 200 digits; the working precision starts at
-log2(sum|a|) + 100 bits and doubles until the enclosure is narrow. What is reported is the upper end, rounded up: an
-upper bound of the true error that is also within 1e-8 of it, except where `tail.exact` is False.
+`measure` trusts nobody: it takes rates and coefficients, whoever produced them, and encloses the
+l1, l2 and sup norm of kernel - sum over every lag that counts. Coefficients may cancel 200 digits;
+the working precision starts at log2(sum|a|) + 100 bits and doubles until the enclosure is narrow.
+What is reported is the upper end, rounded up: an upper bound of the true error that is also within
+1e-8 of it, except where `tail.exact` is False.
 
-Lags before `Problem.lags` begins (lag 0 for log, which cannot see it) are left to the residual stream and do not count.
+Lags before `Problem.lags` begins (lag 0 for log, which cannot see it) are left to the residual
+stream and do not count.
 """
 
 import dataclasses
@@ -42,7 +44,9 @@ class Norms:
 
 @dataclasses.dataclass(frozen=True)
 class Tail:
-    """Lags >= start: whether they count, what they add to the l1 error at most, and whether that is exact."""
+    """Lags >= start: whether they count, what they add to the l1 error at most, and whether that is
+    exact.
+    """
 
     included: bool
     start: int
@@ -53,7 +57,9 @@ class Tail:
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """Upper ends of rigorous enclosures. `relative` divides by the kernel's own norm over the same lags."""
+    """Upper ends of rigorous enclosures. `relative` divides by the kernel's own norm over the same
+    lags.
+    """
 
     absolute: Norms
     relative: Norms
@@ -90,7 +96,9 @@ class _Balls:
 
 
 def round_up(ball: arb) -> float:
-    """The smallest convenient double that is at least everything in the ball; inf where the ball is unbounded."""
+    """The smallest convenient double that is at least everything in the ball; inf where the ball is
+    unbounded.
+    """
     if not ball.is_finite():
         return math.inf
     top = ball.upper()
@@ -102,7 +110,12 @@ def round_up(ball: arb) -> float:
 
 def measure(problem: Problem, head_sum: HeadSum) -> Errors:
     """Enclose kernel - sum of heads."""
-    return measure_curves(problem, head_sum.rates, lambda: [arb(a) for a in head_sum.coefficients], weight_bits(head_sum))
+    return measure_curves(
+        problem,
+        head_sum.rates,
+        lambda: [arb(a) for a in head_sum.coefficients],
+        weight_bits(head_sum),
+    )
 
 
 def weight_bits(head_sum: HeadSum) -> int:
@@ -111,14 +124,22 @@ def weight_bits(head_sum: HeadSum) -> int:
     return max(int(total.p).bit_length() - int(total.q).bit_length() + 1, 0)
 
 
-def measure_curves(problem: Problem, rates: Sequence[float], coefficients: Callable[[], list[arb]], bits: int) -> Errors:
-    """The same for coefficients that are balls, made anew at each working precision; `bits` is about log2 of their absolute sum."""
+def measure_curves(
+    problem: Problem, rates: Sequence[float], coefficients: Callable[[], list[arb]], bits: int
+) -> Errors:
+    """The same for coefficients that are balls, made anew at each working precision; `bits` is
+    about log2 of their absolute sum.
+    """
     length, bits = problem.length, bits + 100
     while True:
         with precision(bits):
             error, window, kernel, tail = _enclose(problem, rates, coefficients(), length)
             explicit_narrow, tight = _narrow(window, kernel), _narrow(error, kernel)
-            if tight or (explicit_narrow and (length >= MOST_LAGS or not problem.tail_counts)) or bits >= MOST_BITS:
+            if (
+                tight
+                or (explicit_narrow and (length >= MOST_LAGS or not problem.tail_counts))
+                or bits >= MOST_BITS
+            ):
                 return _report(problem, error, window, kernel, tail, length)
         if explicit_narrow:
             length *= 4  # the lags are exact, the tail is not: handle more lags one by one
@@ -127,7 +148,8 @@ def measure_curves(problem: Problem, rates: Sequence[float], coefficients: Calla
 
 
 def measure_values(problem: Problem, values: list[arb], rest: arb) -> Errors:
-    """Enclose kernel - values for curves of any shape: `values` on lags 0..length-1, `rest` bounds their absolute sum beyond.
+    """Enclose kernel - values for curves of any shape: `values` on lags 0..length-1, `rest` bounds
+    their absolute sum beyond.
 
     The caller chooses the precision at which the values are narrow.
     """
@@ -145,20 +167,28 @@ def measure_values(problem: Problem, values: list[arb], rest: arb) -> Errors:
     return _report(problem, join(explicit, tail), join(explicit, None), own_norms, tail, length)
 
 
-def head_values(problem: Problem, rates: Sequence[float], coefficients: list[arb], length: int) -> list[arb]:
+def head_values(
+    problem: Problem, rates: Sequence[float], coefficients: list[arb], length: int
+) -> list[arb]:
     """sum_h a_h phi(s; b_h) for s < length.  [S]"""
     total = [arb(0)] * length
     for rate, a in zip(rates, coefficients, strict=True):
         if a.is_zero():
             continue
         geometric = problem.family.name == "lin" and math.isfinite(rate)
-        curve = _geometric(a, rate, length) if geometric else [a * c for c in problem.family.curve(rate, length)]
+        curve = (
+            _geometric(a, rate, length)
+            if geometric
+            else [a * c for c in problem.family.curve(rate, length)]
+        )
         total = [x + c for x, c in zip(total, curve, strict=True)]
     return total
 
 
 def _geometric(a: arb, rate: float, length: int) -> list[arb]:
-    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball about 0 stands for the rest."""
+    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball about
+    0 stands for the rest.
+    """
     ratio = (-arb(rate)).exp()
     small = arb(2) ** -(flint.ctx.prec + 64)
     values = [a]
@@ -185,7 +215,9 @@ def join(explicit: tuple[arb, arb, arb], tail: TailBalls | None) -> _Balls:
     l1, squared, sup = explicit
     if tail is None:
         return _Balls(l1, squared.sqrt(), sup)
-    return _Balls(l1 + tail.l1, (squared + tail.l2_squared).nonnegative_part().sqrt(), sup.max(tail.sup))
+    return _Balls(
+        l1 + tail.l1, (squared + tail.l2_squared).nonnegative_part().sqrt(), sup.max(tail.sup)
+    )
 
 
 def _enclose(
@@ -196,7 +228,9 @@ def _enclose(
     first = problem.first_lag
     kernel = kernel_values(problem.kernel, length)
     heads = head_values(problem, rates, coefficients, length)
-    residual = [-h for h in heads] if merged else [k - h for k, h in zip(kernel, heads, strict=True)]
+    residual = (
+        [-h for h in heads] if merged else [k - h for k, h in zip(kernel, heads, strict=True)]
+    )
     explicit, inside = norms(residual[first:]), norms(residual[first : problem.length])
     if not problem.tail_counts:
         return join(explicit, None), join(inside, None), join(norms(kernel[first:]), None), None
@@ -205,11 +239,20 @@ def _enclose(
     own = [Term(arb(1), *form)] if form else []
     rest = 0.0 if form or problem.kernel.support is not None else problem.kernel.tail(length)
     tail = tail_balls(terms + ([] if merged else own), rest, length, explicit[0] * (NARROW / 4))
-    return join(explicit, tail), join(inside, None), join(norms(kernel[first:]), tail_balls(own, rest, length)), tail
+    return (
+        join(explicit, tail),
+        join(inside, None),
+        join(norms(kernel[first:]), tail_balls(own, rest, length)),
+        tail,
+    )
 
 
-def _with_kernel(problem: Problem, rates: Sequence[float], coefficients: list[arb]) -> tuple[Sequence[float], list[arb], bool]:
-    """Take the kernel off the head that has its very curve, so that an exact fit measures exactly zero."""
+def _with_kernel(
+    problem: Problem, rates: Sequence[float], coefficients: list[arb]
+) -> tuple[Sequence[float], list[arb], bool]:
+    """Take the kernel off the head that has its very curve, so that an exact fit measures exactly
+    zero.
+    """
     form = closed_form(problem.kernel)
     if form is None or form[0] != problem.family or form[1] not in rates:
         return rates, coefficients, False
@@ -229,24 +272,49 @@ def _small_radius(ball: arb, scale: arb) -> bool:
     return bool(ball.rad() <= NARROW * ball.mid() or ball.upper() <= NOTHING * scale.upper())
 
 
-def _report(problem: Problem, error: _Balls, window: _Balls, kernel: _Balls, tail: TailBalls | None, length: int) -> Errors:
+def _report(
+    problem: Problem,
+    error: _Balls,
+    window: _Balls,
+    kernel: _Balls,
+    tail: TailBalls | None,
+    length: int,
+) -> Errors:
     parts = ((error.l1, kernel.l1), (error.l2, kernel.l2), (error.sup, kernel.sup))
-    relative = Norms(*(round_up(e / k) if k > 0 else (math.inf if round_up(e) else 0.0) for e, k in parts))
-    return Errors(error.up(), relative, window.up(), kernel.up(), _tail(problem, tail, error, length))
+    relative = Norms(
+        *(round_up(e / k) if k > 0 else (math.inf if round_up(e) else 0.0) for e, k in parts)
+    )
+    return Errors(
+        error.up(), relative, window.up(), kernel.up(), _tail(problem, tail, error, length)
+    )
 
 
 def _tail(problem: Problem, tail: TailBalls | None, error: _Balls, length: int) -> Tail:
     if tail is None:
-        why = "lags beyond the window do not exist" if problem.window is not None else "the kernel is not summable: only the window counts"
+        why = (
+            "lags beyond the window do not exist"
+            if problem.window is not None
+            else "the kernel is not summable: only the window counts"
+        )
         return Tail(False, length, 0.0, True, why)
     bound = round_up(tail.l1)
     if math.isinf(bound):
-        return Tail(True, length, bound, False, "a head decays too slowly to be summed over all lags")
+        return Tail(
+            True, length, bound, False, "a head decays too slowly to be summed over all lags"
+        )
     exact = bool(tail.l1.rad() <= NARROW * error.l1.mid()) or bound == 0
-    return Tail(True, length, bound, exact, "closed form or negligible" if exact else "upper bound by the triangle inequality")
+    return Tail(
+        True,
+        length,
+        bound,
+        exact,
+        "closed form or negligible" if exact else "upper bound by the triangle inequality",
+    )
 
 
 def exact_coefficient(ball: arb) -> fmpq:
-    """The midpoint of a ball as an exact rational: how irrational closed forms become coefficients."""
+    """The midpoint of a ball as an exact rational: how irrational closed forms become
+    coefficients.
+    """
     mantissa, exponent = ball.mid().man_exp()
     return fmpq(int(mantissa)) * fmpq(2) ** int(exponent)

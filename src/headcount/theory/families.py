@@ -1,8 +1,8 @@
 """Head families: the curve over lags that one attention head with a relative bias can draw.
 
-A dot-product-free layer of H heads adds up H curves, kernel(s) ~ sum_h a_h phi(s; b_h). Which curves there
-are is the positional bias's doing: lin draws e^{-b s}, log draws s^{-b} (lag 0 excluded), log1p (1+s)^{-b}.
-Everything in `theory` that concerns a family asks this one interface.
+A dot-product-free layer of H heads adds up H curves, kernel(s) ~ sum_h a_h phi(s; b_h). Which
+curves there are is the positional bias's doing: lin draws e^{-b s}, log draws s^{-b} (lag 0
+excluded), log1p (1+s)^{-b}. Everything in `theory` that concerns a family asks this one interface.
 
 Worked example — the best single exponential for the lag-1 kernel is zero (Theorem A):
 

@@ -1,8 +1,10 @@
-"""The numbers that leave the house: doubles where doubles do, decimal strings where cancellation needs more digits.
+"""The numbers that leave the house: doubles where doubles do, decimal strings where cancellation
+needs more digits.
 
-Coefficients are exact rationals inside. Rounded to doubles they may lose everything (1e30 terms that cancel to 1), so the
-rounded ones are measured again: if the error stays within 1e-6 of the exact one they are returned as doubles, else as
-decimals with as many digits as keep it there. Either way the error reported belongs to the numbers returned.
+Coefficients are exact rationals inside. Rounded to doubles they may lose everything (1e30 terms
+that cancel to 1), so the rounded ones are measured again: if the error stays within 1e-6 of the
+exact one they are returned as doubles, else as decimals with as many digits as keep it there.
+Either way the error reported belongs to the numbers returned.
 """
 
 import math
@@ -19,17 +21,23 @@ GUARD_DIGITS = 10
 
 
 def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, ...], Errors]:
-    """The heads as they will be returned, their coefficients as JSON holds them, and their measured error."""
+    """The heads as they will be returned, their coefficients as JSON holds them, and their measured
+    error.
+    """
     exact = measure(problem, head_sum)
     doubles = [_double(a) for a in head_sum.coefficients]
     if all(d is not None for d in doubles):
-        rounded = HeadSum(head_sum.family, head_sum.rates, tuple(_rational(d) for d in doubles if d is not None))
+        rounded = HeadSum(
+            head_sum.family, head_sum.rates, tuple(_rational(d) for d in doubles if d is not None)
+        )
         errors = exact if rounded == head_sum else measure(problem, rounded)
         if _as_good(problem, errors, exact):
             return rounded, tuple(d for d in doubles if d is not None), errors
     digits, largest = _digits(problem, head_sum, exact), max(head_sum.coefficients, key=abs)
     while True:
-        texts = tuple(to_decimal(a, max(17, digits - _behind(a, largest))) for a in head_sum.coefficients)
+        texts = tuple(
+            to_decimal(a, max(17, digits - _behind(a, largest))) for a in head_sum.coefficients
+        )
         rounded = HeadSum(head_sum.family, head_sum.rates, tuple(from_decimal(t) for t in texts))
         errors = measure(problem, rounded)
         if _as_good(problem, errors, exact):
@@ -38,7 +46,9 @@ def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, 
 
 
 def _as_good(problem: Problem, rounded: Errors, exact: Errors) -> bool:
-    """Within 1e-6, in the norm of the problem; next to nothing is as good as nothing. Doubles must also stay within the budget."""
+    """Within 1e-6, in the norm of the problem; next to nothing is as good as nothing. Doubles must
+    also stay within the budget.
+    """
     ours, theirs, size = rounded[problem.norm], exact[problem.norm], exact.kernel[problem.norm]
     return ours <= theirs * (1 + KEEP) or ours <= 1e-25 * size
 
@@ -51,8 +61,12 @@ def _digits(problem: Problem, head_sum: HeadSum, exact: Errors) -> int:
 
 
 def _behind(value: fmpq, largest: fmpq) -> int:
-    """How many decimal places a coefficient starts behind the largest: it needs so many digits less."""
-    return max(0, math.floor((_bits(largest) - _bits(value) - 2) * math.log10(2))) if value != 0 else 0
+    """How many decimal places a coefficient starts behind the largest: it needs so many digits
+    less.
+    """
+    return (
+        max(0, math.floor((_bits(largest) - _bits(value) - 2) * math.log10(2))) if value != 0 else 0
+    )
 
 
 def _bits(value: fmpq) -> int:

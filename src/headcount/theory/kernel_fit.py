@@ -1,11 +1,13 @@
-"""`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is worth.
+"""`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is
+worth.
 
-    check input -> fit -> freeze the numbers that are returned -> measure them -> certified lower bound -> gate
+    check input -> fit -> freeze the numbers that are returned -> measure them -> certified lower
+      bound -> gate
                 -> float32 and bfloat16 -> what the paper promises
 
-The measured error belongs to the very numbers returned (doubles where these do, decimal strings where cancellation
-needs more digits). A certified lower bound above a measured error would mean that one of them is wrong, so it stops
-the run instead of being printed.
+The measured error belongs to the very numbers returned (doubles where these do, decimal strings
+where cancellation needs more digits). A certified lower bound above a measured error would mean
+that one of them is wrong, so it stops the run instead of being printed.
 
     hc.fit_kernel("lag:2", bias="lin", heads=4, budget=1e3).error.l1     # 0.0777
 """
@@ -30,7 +32,14 @@ from headcount.theory.fit import fewest_heads, fit_heads
 from headcount.theory.frozen import Number, frozen, to_text
 from headcount.theory.problem import HeadSum, Norm, Problem
 from headcount.theory.promised import Promised, promised
-from headcount.theory.rounding import Dtype, Rounded, digits_lost, fit_for_precision, rounded_errors, softmax_weights
+from headcount.theory.rounding import (
+    Dtype,
+    Rounded,
+    digits_lost,
+    fit_for_precision,
+    rounded_errors,
+    softmax_weights,
+)
 from headcount.theory.shaped import DEFAULT_LEAK, ShapedFit, fit_shaped
 from headcount.theory.shaped_fit import fewest_shaped, rounded_shaped
 
@@ -41,7 +50,9 @@ Progress = Callable[[str], None]
 
 @dataclasses.dataclass(frozen=True)
 class KernelFit:
-    """Four numbers for a kernel and a bias: promised, possible (`error`, `lower_bound`), representable (float32, bfloat16)."""
+    """Four numbers for a kernel and a bias: promised, possible (`error`, `lower_bound`),
+    representable (float32, bfloat16).
+    """
 
     kernel: str
     bias: str
@@ -60,7 +71,9 @@ class KernelFit:
     method: str
     notes: tuple[str, ...]
     parameters: tuple[dict[str, Any], ...]
-    drawn: Callable[[], np.ndarray] = dataclasses.field(repr=False)  # the fitted kernel on lags 0..length-1, float64
+    drawn: Callable[[], np.ndarray] = dataclasses.field(
+        repr=False
+    )  # the fitted kernel on lags 0..length-1, float64
     target: np.ndarray = dataclasses.field(repr=False)
     softmax_weight_sum: Number | None = None
     sink: dict[str, Any] | None = None
@@ -68,7 +81,9 @@ class KernelFit:
 
     @property
     def interrupted(self) -> bool:
-        """True where ^C ended the search early: the result holds, but a longer search may do better."""
+        """True where ^C ended the search early: the result holds, but a longer search may do
+        better.
+        """
         return any(note.startswith("interrupted") for note in self.notes)
 
     @property
@@ -77,7 +92,9 @@ class KernelFit:
         return self.errors.absolute
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation that overflows) or 'none asked for'."""
+        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation that
+        overflows) or 'none asked for'.
+        """
         bound = self.lower_bound
         return {
             "kernel": self.kernel,
@@ -93,25 +110,33 @@ class KernelFit:
             "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
             "coefficient_sum": self.coefficient_sum,
             "digits_lost": self.digits_lost,
-            "lower_bound": None
-            if bound is None
-            else {
-                "value": bound.value,
-                "certified": bound.certified,
-                "budget": None if bound.budget is None else _finite(bound.budget),
-                "heads": bound.heads,
-                "method": bound.method,
-                "missing": bound.missing,
-                "source": str(bound.ref),
-                "lowest_rate": bound.lowest_rate,
-            },
+            "lower_bound": (
+                None
+                if bound is None
+                else {
+                    "value": bound.value,
+                    "certified": bound.certified,
+                    "budget": None if bound.budget is None else _finite(bound.budget),
+                    "heads": bound.heads,
+                    "method": bound.method,
+                    "missing": bound.missing,
+                    "source": str(bound.ref),
+                    "lowest_rate": bound.lowest_rate,
+                }
+            ),
             "promised": self.promised.to_json(),
             "seconds": self.seconds,
             "error_relative": _json_norms(self.errors.relative),
             "error_window": _json_norms(self.errors.window),
             "kernel_norm": _json_norms(self.errors.kernel),
-            "tail": {**dataclasses.asdict(self.errors.tail), "bound": _finite(self.errors.tail.bound)},
-            "rounding": {name: {**_json_norms(r.error), "finite": r.finite} for name, r in self.rounded.items()},
+            "tail": {
+                **dataclasses.asdict(self.errors.tail),
+                "bound": _finite(self.errors.tail.bound),
+            },
+            "rounding": {
+                name: {**_json_norms(r.error), "finite": r.finite}
+                for name, r in self.rounded.items()
+            },
             "softmax_weight_sum": self.softmax_weight_sum,
             "sink": self.sink,
             "parameters": list(self.parameters),
@@ -133,11 +158,13 @@ def fit_kernel(
     progress: Progress | None = None,
     residual: bool = False,
 ) -> KernelFit:
-    """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol` (relative to the kernel's own norm).
+    """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol`
+    (relative to the kernel's own norm).
 
-    kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values, one a lag. budget bounds
-    sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by what they give in that format. certify: also
-    compute the lower bound. residual: x_t comes free through the residual, so that lag 0 costs nothing.
+    kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values,
+    one a lag. budget bounds sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by
+    what they give in that format. certify: also compute the lower bound. residual: x_t comes free
+    through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
     say = progress or (lambda message: None)
@@ -154,7 +181,13 @@ def fit_kernel(
             result = _certified(problem, result)
     notes = result.notes
     if window is None and not result.errors.tail.included:
-        notes = (*notes, f"{result.errors.tail.reason} ({problem.length} lags); pass --window to say how many lags exist")
+        notes = (
+            *notes,
+            (
+                f"{result.errors.tail.reason} ({problem.length} lags); pass --window to say how"
+                " many lags exist"
+            ),
+        )
     return dataclasses.replace(result, notes=notes, seconds=time.perf_counter() - started)
 
 
@@ -163,25 +196,33 @@ def _certified(problem: Problem, result: KernelFit) -> KernelFit:
     try:
         bound = lower_bound(problem, result.heads, lowest_rate(problem, result.rates))
     except KeyboardInterrupt:
-        return dataclasses.replace(result, notes=(*result.notes, "interrupted before the lower bound was found"))
+        return dataclasses.replace(
+            result, notes=(*result.notes, "interrupted before the lower bound was found")
+        )
     result = dataclasses.replace(result, lower_bound=bound)
     gate(result)
     return result
 
 
 def lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
-    """The bound must cover every rate that a fit may use: on a bare window slow heads need not be summable."""
+    """The bound must cover every rate that a fit may use: on a bare window slow heads need not be
+    summable.
+    """
     bare = problem.window is not None and not problem.tail_counts
     allowed = 0.0 if bare else problem.family.lowest_rate
     return min((allowed, *rates))
 
 
 def gate(result: KernelFit) -> None:
-    """Refuse a result whose certified lower bound lies above its measured error: both cannot be right."""
+    """Refuse a result whose certified lower bound lies above its measured error: both cannot be
+    right.
+    """
     bound, error = result.lower_bound, result.errors.absolute[result.norm]
     if bound is not None and bound.certified and bound.value > error:
         fitted = f"the measured error {error!r} of {result.kernel} ({result.method})"
-        raise CheckFailed(f"certified lower bound {bound.value!r} ({bound.method}) exceeds {fitted}")
+        raise CheckFailed(
+            f"certified lower bound {bound.value!r} ({bound.method}) exceeds {fitted}"
+        )
 
 
 def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
@@ -195,11 +236,20 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
     return f"{built.kind}:{','.join(str(v) for v in vars(built).values())}", built
 
 
-def _problem(kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool) -> Problem:
+def _problem(
+    kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool
+) -> Problem:
     if bias not in FAMILIES and bias not in SHAPES:
         raise unknown("bias", bias, (*FAMILIES, *SHAPES))
     require(not math.isnan(budget), "budget nan", "a positive number", "leave it out for none")
-    return Problem(kernel, family(bias if bias in FAMILIES else "lin"), _choice(Norm, norm, "norm"), window, budget, residual)
+    return Problem(
+        kernel,
+        family(bias if bias in FAMILIES else "lin"),
+        _choice(Norm, norm, "norm"),
+        window,
+        budget,
+        residual,
+    )
 
 
 def _choice(kind: Any, value: str, noun: str) -> Any:
@@ -210,22 +260,41 @@ def _choice(kind: Any, value: str, noun: str) -> Any:
 
 def _check_request(problem: Problem, name: str, heads: int | None, tol: float | None) -> None:
     given = "both heads and tol" if heads is not None else "neither heads nor tol"
-    require((heads is None) != (tol is None), given, "one of the two", "pass --heads 8, or --tol 0.01")
+    require(
+        (heads is None) != (tol is None), given, "one of the two", "pass --heads 8, or --tol 0.01"
+    )
     whole = heads is None or (isinstance(heads, int) and not isinstance(heads, bool))
     require(whole, f"heads {heads!r}", "a whole number", "pass for example 8")
     require(
-        heads is None or 1 <= heads <= MOST_HEADS, f"heads {heads}", f"between 1 and {MOST_HEADS}", f"pass --heads from 1 to {MOST_HEADS}"
+        heads is None or 1 <= heads <= MOST_HEADS,
+        f"heads {heads}",
+        f"between 1 and {MOST_HEADS}",
+        f"pass --heads from 1 to {MOST_HEADS}",
     )
-    require(tol is None or 0 < tol < 1, f"tol {tol}", "a relative error between 0 and 1", "pass for example --tol 0.01")
+    require(
+        tol is None or 0 < tol < 1,
+        f"tol {tol}",
+        "a relative error between 0 and 1",
+        "pass for example --tol 0.01",
+    )
     if not np.any(problem.target):
         hidden = bool(np.any(problem.kernel.values(problem.length)))
         given = "the residual gives" if problem.residual else "the log bias cannot see"
-        why = f"only lag 0 of it differs from 0, which {given}" if hidden else "it is 0 at every lag"
+        why = (
+            f"only lag 0 of it differs from 0, which {given}" if hidden else "it is 0 at every lag"
+        )
         fix = "check the kernel" if problem.residual or not hidden else "use --bias lin or log1p"
         raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", fix)
 
 
-def _fit_decays(problem: Problem, name: str, heads: int | None, tol: float | None, form: Dtype | None, say: Progress) -> KernelFit:
+def _fit_decays(
+    problem: Problem,
+    name: str,
+    heads: int | None,
+    tol: float | None,
+    form: Dtype | None,
+    say: Progress,
+) -> KernelFit:
     say("fitting")
     notes: tuple[str, ...] = ()
     if tol is not None:
@@ -239,7 +308,10 @@ def _fit_decays(problem: Problem, name: str, heads: int | None, tol: float | Non
         say(f"fitting for {form}")
         head_sum, method, notes = _for_precision(problem, heads, form, head_sum, method, notes)
     if head_sum.heads < heads:
-        notes = (*notes, f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0")
+        notes = (
+            *notes,
+            f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0",
+        )
     head_sum, numbers, errors = frozen(problem, _padded(head_sum, heads))
     if tol is not None and errors.relative[problem.norm] > tol:
         notes = (*notes, f"tol {tol:g} was not reached with {head_sum.heads} heads")
@@ -250,11 +322,20 @@ def _padded(head_sum: HeadSum, heads: int) -> HeadSum:
     """As many heads as were asked for: a layer has them whether or not they help."""
     spare = heads - head_sum.heads
     rate = head_sum.family.lowest_rate + 1.0
-    return HeadSum(head_sum.family, head_sum.rates + (rate,) * spare, head_sum.coefficients + (fmpq(0),) * spare)
+    return HeadSum(
+        head_sum.family,
+        head_sum.rates + (rate,) * spare,
+        head_sum.coefficients + (fmpq(0),) * spare,
+    )
 
 
 def _for_precision(
-    problem: Problem, heads: int, form: Dtype, head_sum: HeadSum, method: str, notes: tuple[str, ...]
+    problem: Problem,
+    heads: int,
+    form: Dtype,
+    head_sum: HeadSum,
+    method: str,
+    notes: tuple[str, ...],
 ) -> tuple[HeadSum, str, tuple[str, ...]]:
     """Replace the heads where others give less error in the format."""
     exact = measure(problem, head_sum)
@@ -264,13 +345,26 @@ def _for_precision(
         return again.head_sum, again.method
 
     best = fit_for_precision(problem, form, refit, exact.kernel[problem.norm])
-    if best.error[problem.norm] < rounded_errors(problem, head_sum, form, exact).error[problem.norm]:
-        return best.head_sum, f"{best.method}, for {form}", (f"budget {best.budget:.3g} is what {form} affords here",)
+    if (
+        best.error[problem.norm]
+        < rounded_errors(problem, head_sum, form, exact).error[problem.norm]
+    ):
+        return (
+            best.head_sum,
+            f"{best.method}, for {form}",
+            (f"budget {best.budget:.3g} is what {form} affords here",),
+        )
     return head_sum, method, notes
 
 
 def _assemble(
-    problem: Problem, name: str, head_sum: HeadSum, numbers: tuple[Number, ...], errors: Errors, method: str, notes: tuple[str, ...]
+    problem: Problem,
+    name: str,
+    head_sum: HeadSum,
+    numbers: tuple[Number, ...],
+    errors: Errors,
+    method: str,
+    notes: tuple[str, ...],
 ) -> KernelFit:
     rounded = {str(d): rounded_errors(problem, head_sum, d, errors) for d in Dtype}
     weights = softmax_weights(problem, head_sum)
@@ -300,14 +394,20 @@ def _assemble(
 
 
 def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
-    """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.  [S]"""
+    """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.
+    [S]
+    """
     with precision(100 + weight_bits(head_sum)):
-        balls = head_values(problem, head_sum.rates, [arb(a) for a in head_sum.coefficients], problem.length)
+        balls = head_values(
+            problem, head_sum.rates, [arb(a) for a in head_sum.coefficients], problem.length
+        )
         return np.array([float(x) for x in balls])
 
 
 def _sink(head_sum: HeadSum) -> dict[str, Any]:
-    """A zero-value token whose logit stands in for the lags before the sequence began: softmax at position t then divides by all of Z."""
+    """A zero-value token whose logit stands in for the lags before the sequence began: softmax at
+    position t then divides by all of Z.
+    """
     if head_sum.family.name == "lin":
         bias = [-math.log(-math.expm1(-b)) if 0 < b < math.inf else None for b in head_sum.rates]
         return {"formula": "logit(t) = -rate (t+1) + bias, value 0", "bias": bias}
@@ -315,7 +415,9 @@ def _sink(head_sum: HeadSum) -> dict[str, Any]:
     return {"formula": f"logit(t) = log zeta(rate, {shift}), value 0", "bias": None}
 
 
-def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: float | None, form: Dtype | None) -> KernelFit:
+def _fit_shape(
+    problem: Problem, name: str, bias: str, heads: int | None, tol: float | None, form: Dtype | None
+) -> KernelFit:
     if heads is not None:
         fit = fit_shaped(problem, bias, heads, form.unit if form else DEFAULT_LEAK)
     else:
@@ -323,7 +425,12 @@ def _fit_shape(problem: Problem, name: str, bias: str, heads: int | None, tol: f
         fit = fewest_shaped(problem, bias, tol)
     total = float(fit.coefficient_sum)
     fix = "raise --budget, or use lin, log or log1p heads, which are fitted under a budget"
-    require(total <= problem.budget, f"{fit.heads} {bias} heads with sum|a| = {total:.3g}", f"at most the budget {problem.budget:g}", fix)
+    require(
+        total <= problem.budget,
+        f"{fit.heads} {bias} heads with sum|a| = {total:.3g}",
+        f"at most the budget {problem.budget:g}",
+        fix,
+    )
     why = f"the paper's theorems are about lin and log biases, not {bias}"
     refusal = Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2"))
     return KernelFit(
@@ -355,7 +462,10 @@ def _sharpness(fit: ShapedFit) -> tuple[float, ...]:
 
 
 def _shape_digits(problem: Problem, fit: ShapedFit) -> float:
-    sizes = [abs(a) * _size(shape.values(problem.length), problem.norm) for a, shape in zip(fit.coefficients, fit.shapes, strict=True)]
+    sizes = [
+        abs(a) * _size(shape.values(problem.length), problem.norm)
+        for a, shape in zip(fit.coefficients, fit.shapes, strict=True)
+    ]
     return max(0.0, math.log10(math.fsum(sizes) / fit.errors.kernel[problem.norm]))
 
 

@@ -1,16 +1,17 @@
 """The question every file of this folder answers part of, and the answer's shape.
 
-Question (`Problem`): how close can  sum_h a_h phi(s; b_h)  come to kernel(s), in which norm, over which lags?
-Answer (`HeadSum`): rates b_h and coefficients a_h. Errors are never stored with it: `errors.measure` recomputes
-them from these numbers in ball arithmetic, whoever produced them.
+Question (`Problem`): how close can  sum_h a_h phi(s; b_h)  come to kernel(s), in which norm, over
+which lags? Answer (`HeadSum`): rates b_h and coefficients a_h. Errors are never stored with it:
+`errors.measure` recomputes them from these numbers in ball arithmetic, whoever produced them.
 
-Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer than S).
-Without one every lag counts, and so does the tail of the heads. A kernel of finite support is zero beyond it, so
-for it the heads' tail always counts.
+Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer
+than S). Without one every lag counts, and so does the tail of the heads. A kernel of finite support
+is zero beyond it, so for it the heads' tail always counts.
 
-Lag 0. A model that answers w(x_t + sum of heads) has the coefficient of x_t for free: with `residual` lag 0 costs nothing.
-Counted from lag 1 a head is as good as before: e^{-b s} = e^{-b} e^{-b(s-1)}, and where (1+s)^{-b} = int x^s dG(x) it is
-int x^{s-1} x dG(x). So bounds by lags counted from 0 hold for lags counted from 1: lag T needs T lin heads instead of T+1.
+Lag 0. A model that answers w(x_t + sum of heads) has the coefficient of x_t for free: with
+`residual` lag 0 costs nothing. Counted from lag 1 a head is as good as before: e^{-b s} = e^{-b}
+e^{-b(s-1)}, and where (1+s)^{-b} = int x^s dG(x) it is int x^{s-1} x dG(x). So bounds by lags
+counted from 0 hold for lags counted from 1: lag T needs T lin heads instead of T+1.
 """
 
 import dataclasses
@@ -38,7 +39,9 @@ class Norm(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A kernel, the curves to add up, and the norm. `budget` bounds sum_h |a_h|; `residual`: x_t comes free, lag 0 costs nothing."""
+    """A kernel, the curves to add up, and the norm. `budget` bounds sum_h |a_h|; `residual`: x_t
+    comes free, lag 0 costs nothing.
+    """
 
     kernel: AbstractKernel
     family: AbstractFamily
@@ -49,7 +52,12 @@ class Problem:
 
     def __post_init__(self):
         support, window = self.kernel.support, self.window
-        require(window is None or window >= 1, f"window {window}", "at least 1 lag", "pass a longer --window")
+        require(
+            window is None or window >= 1,
+            f"window {window}",
+            "at least 1 lag",
+            "pass a longer --window",
+        )
         short = window is not None and support is not None and window < support
         require(
             not short,
@@ -58,15 +66,24 @@ class Problem:
             "pass a longer --window",
         )
         lags = self.length
-        require(lags <= LONGEST, f"{lags} lags", f"at most {LONGEST}", "use a shorter lag or --window")
-        require(self.budget > 0, f"budget {self.budget}", "a positive number", "pass --budget 1000, or leave it out for none")
+        require(
+            lags <= LONGEST, f"{lags} lags", f"at most {LONGEST}", "use a shorter lag or --window"
+        )
+        require(
+            self.budget > 0,
+            f"budget {self.budget}",
+            "a positive number",
+            "pass --budget 1000, or leave it out for none",
+        )
 
     @property
     def first_lag(self) -> int:
-        """The first lag that counts: visible to the heads, where the kernel has a value of its own, and not given by the residual.
+        """The first lag that counts: visible to the heads, where the kernel has a value of its own,
+        and not given by the residual.
 
-        Lag 0 is x_t: where the kernel is singular there (s^-b) or the heads do not see it (log), the readout takes care of
-        it in any case (theory 2.1, item 5). Bounds use no earlier lag: leaving one out only lowers the norm.
+        Lag 0 is x_t: where the kernel is singular there (s^-b) or the heads do not see it (log),
+        the readout takes care of it in any case (theory 2.1, item 5). Bounds use no earlier lag:
+        leaving one out only lowers the norm.
         """
         return max(self.family.first_lag, 1 if self.kernel.singular_at_zero or self.residual else 0)
 
@@ -84,7 +101,9 @@ class Problem:
 
     @property
     def tail_counts(self) -> bool:
-        """Do lags >= length count? (They do not exist under an explicit window unless the kernel is zero there.)"""
+        """Do lags >= length count? (They do not exist under an explicit window unless the kernel is
+        zero there.)
+        """
         return self.kernel.support is not None or (self.window is None and self.kernel.summable)
 
     @property
@@ -112,7 +131,12 @@ class HeadSum:
             "pair them",
         )
         bad = [b for b in self.rates if math.isnan(b) or b < 0]
-        require(not bad, f"rate {bad[:1]}", "a rate of at least 0 (a head cannot grow with the lag)", "use decaying heads")
+        require(
+            not bad,
+            f"rate {bad[:1]}",
+            "a rate of at least 0 (a head cannot grow with the lag)",
+            "use decaying heads",
+        )
 
     @classmethod
     def of(cls, family: AbstractFamily, rates: np.ndarray, coefficients: np.ndarray) -> "HeadSum":

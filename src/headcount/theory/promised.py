@@ -1,18 +1,25 @@
-"""The paper's bound for one kernel with every constant made explicit (Wang & E 2024, Lemmas F.1, F.3, F.4, F.6).
+"""The paper's bound for one kernel with every constant made explicit (Wang & E 2024, Lemmas F.1,
+F.3, F.4, F.6).
 
-All four lemmas run alike. Substitute x = e^{-a s} (lin) or s^{-a} (log), so that heads become monomials; place a bump
-Psi((x - mu_T)/sigma_T) of height rho(T) over every lag T, with sigma_T so small that no bump reaches a neighbour's lag;
-approximate by a polynomial of degree H - 1 (Jackson: sup|f - Q| <= sup|f^(n)| / H^n); multiply by e^{-g s} or s^{-1-g}
-so that the error can be summed. The l1 error is at most C(n) H^-n with
+All four lemmas run alike. Substitute x = e^{-a s} (lin) or s^{-a} (log), so that heads become
+monomials; place a bump Psi((x - mu_T)/sigma_T) of height rho(T) over every lag T, with sigma_T so
+small that no bump reaches a neighbour's lag; approximate by a polynomial of degree H - 1 (Jackson:
+sup|f - Q| <= sup|f^(n)| / H^n); multiply by e^{-g s} or s^{-1-g} so that the error can be summed.
+The l1 error is at most C(n) H^-n with
 
-    lin, lag T       C = e M(n) (1-e^-a)^-n e^{(g+na)T} / (1-e^-g)                         a = g = 0.01
-    log, lag T       C = e M(n) T^{1+g} (T^-a-(T+1)^-a)^-n zeta(1+g)                       a = g = 0.01
-    lin, |rho| <= c e^{-beta s}   C = c e 2^n M(n) (1-e^-a)^-n / (1-e^-g)                  a = 0.005, g = 0.01 beta
-    log, |rho| <= c s^{-beta}     C = c e 2^n M(n) (1-2^-a)^-n zeta(1+g)                   a = 0.01,  g = 1e-4 beta
+    lin, lag T       C = e M(n) (1-e^-a)^-n e^{(g+na)T} / (1-e^-g)                         a = g =
+      0.01
+    log, lag T       C = e M(n) T^{1+g} (T^-a-(T+1)^-a)^-n zeta(1+g)                       a = g =
+      0.01
+    lin, |rho| <= c e^{-beta s}   C = c e 2^n M(n) (1-e^-a)^-n / (1-e^-g)                  a =
+      0.005, g = 0.01 beta
+    log, |rho| <= c s^{-beta}     C = c e 2^n M(n) (1-2^-a)^-n zeta(1+g)                   a = 0.01,
+      g = 1e-4 beta
 
-M(n) = sup|Psi^(n)| (`bump`). The 2^n pays for half-width bumps, one over each lag; T^-a-(T+1)^-a >= (1-2^-a) T^{-1-a}
-makes the last line. The Jackson constant 1 holds for n <= 7 always and up to n = 15 once H >= n. For l2 and sup the
-factor that sums e^{-g s} is replaced by its l2 norm and by 1. A curve of log1p is one of log, a lag further on.
+M(n) = sup|Psi^(n)| (`bump`). The 2^n pays for half-width bumps, one over each lag; T^-a-(T+1)^-a >=
+(1-2^-a) T^{-1-a} makes the last line. The Jackson constant 1 holds for n <= 7 always and up to n =
+15 once H >= n. For l2 and sup the factor that sums e^{-g s} is replaced by its l2 norm and by 1. A
+curve of log1p is one of log, a lag further on.
 """
 
 import dataclasses
@@ -23,7 +30,15 @@ import numpy as np
 from scipy.special import zeta
 
 from headcount.core.refs import Ref
-from headcount.memory.kernels import AbstractKernel, Exponential, Lag, MexicanHat, Morlet, Oscillating, Power
+from headcount.memory.kernels import (
+    AbstractKernel,
+    Exponential,
+    Lag,
+    MexicanHat,
+    Morlet,
+    Oscillating,
+    Power,
+)
 from headcount.theory.bump import bump_maximum
 from headcount.theory.problem import Norm, Problem
 
@@ -35,7 +50,9 @@ SLACK = 1e-12  # the logarithms below are float64
 
 @dataclasses.dataclass(frozen=True)
 class Promised:
-    """value: the bound, or None. vacuous: no better than the zero kernel. applies: are the theorem's assumptions met?"""
+    """value: the bound, or None. vacuous: no better than the zero kernel. applies: are the
+    theorem's assumptions met?
+    """
 
     value: float | None
     vacuous: bool
@@ -46,7 +63,9 @@ class Promised:
     log10_value: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """`value` is null when it does not apply or exceeds a double; `log10_value` then still says how large."""
+        """`value` is null when it does not apply or exceeds a double; `log10_value` then still says
+        how large.
+        """
         return {
             "value": self.value,
             "vacuous": self.vacuous,
@@ -69,7 +88,9 @@ class Lemma:
 
 
 def promised(problem: Problem, heads: int, kernel_norm: float) -> Promised:
-    """The bound for `heads` heads at the best admissible n; `kernel_norm` is what the zero kernel reaches."""
+    """The bound for `heads` heads at the best admissible n; `kernel_norm` is what the zero kernel
+    reaches.
+    """
     source, reasons = _source(problem), refusals_of(problem)
     if reasons:
         return Promised(None, False, False, tuple(reasons), source)
@@ -90,17 +111,33 @@ def heads_promised(lemma: Lemma, tol: float) -> int:
     return min(counts)
 
 
-def lag_lemma(bias: str, lag: int, step: float = PAPER_STEP, decay: float = PAPER_STEP, norm: Norm = Norm.L1) -> Lemma:
+def lag_lemma(
+    bias: str, lag: int, step: float = PAPER_STEP, decay: float = PAPER_STEP, norm: Norm = Norm.L1
+) -> Lemma:
     """Lemma F.1 (lin) or F.4 (log) for one lag; `step` is a and `decay` is g."""
     if bias == "lin":
         return Lemma(
             Ref("wang-e-2024", "Lemma F.1"),
-            lambda n: 1 + _log_m(n) - n * math.log(-math.expm1(-step)) + (decay + n * step) * lag + _log_mass("lin", decay, norm),
+            lambda n: (
+                1
+                + _log_m(n)
+                - n * math.log(-math.expm1(-step))
+                + (decay + n * step) * lag
+                + _log_mass("lin", decay, norm)
+            ),
         )
-    gap = -math.expm1(-step * math.log1p(1 / lag)) * lag**-step  # T^-a - (T+1)^-a without cancellation
+    gap = (
+        -math.expm1(-step * math.log1p(1 / lag)) * lag**-step
+    )  # T^-a - (T+1)^-a without cancellation
     return Lemma(
         Ref("wang-e-2024", "Lemma F.4"),
-        lambda n: 1 + _log_m(n) + (1 + decay) * math.log(lag) - n * math.log(gap) + _log_mass("log", decay, norm),
+        lambda n: (
+            1
+            + _log_m(n)
+            + (1 + decay) * math.log(lag)
+            - n * math.log(gap)
+            + _log_mass("log", decay, norm)
+        ),
     )
 
 
@@ -142,12 +179,27 @@ def refusals_of(problem: Problem) -> list[str]:
     if isinstance(kernel, Lag) or not kernel.summable:
         return reasons
     if bias == "lin" and isinstance(kernel, Power):
-        reasons.append(f"s^-{kernel.exponent:g} is not O(e^(-beta s)): for lin heads the theorem asks for exponential decay")
-    elif bias == "lin" and isinstance(kernel, (Exponential, Oscillating)) and _most_n_exponential(kernel.rate) < 1:
-        reasons.append(f"n runs over 1..floor(99 beta), empty for beta = {kernel.rate:g}: beta of at least 1/99 is needed")
+        reasons.append(
+            f"s^-{kernel.exponent:g} is not O(e^(-beta s)): for lin heads the theorem asks for"
+            " exponential decay"
+        )
+    elif (
+        bias == "lin"
+        and isinstance(kernel, (Exponential, Oscillating))
+        and _most_n_exponential(kernel.rate) < 1
+    ):
+        reasons.append(
+            f"n runs over 1..floor(99 beta), empty for beta = {kernel.rate:g}: beta of at least"
+            " 1/99 is needed"
+        )
     elif bias != "lin" and isinstance(kernel, Power) and _most_n_power(kernel.exponent) < 1:
-        reasons.append(f"n runs over 1..floor(0.99 beta)-1, empty for beta = {kernel.exponent:g}: beta of at least 2.03 is needed")
-    elif _log_envelope(kernel, 1.0) is None and not isinstance(kernel, (Power, Exponential, Oscillating)):
+        reasons.append(
+            f"n runs over 1..floor(0.99 beta)-1, empty for beta = {kernel.exponent:g}: beta of at"
+            " least 2.03 is needed"
+        )
+    elif _log_envelope(kernel, 1.0) is None and not isinstance(
+        kernel, (Power, Exponential, Oscillating)
+    ):
         reasons.append(f"no decay class is known for the kernel {kernel.kind!r}")
     return reasons
 
@@ -157,12 +209,23 @@ def lemma_of(problem: Problem) -> Lemma:
     shift = 1 if bias == "log1p" else 0
     notes = ("log1p heads are log heads one lag further on",) if shift else ()
     if isinstance(kernel, Lag):
-        return dataclasses.replace(lag_lemma("lin" if bias == "lin" else "log", kernel.T + shift, norm=norm), notes=notes)
+        return dataclasses.replace(
+            lag_lemma("lin" if bias == "lin" else "log", kernel.T + shift, norm=norm), notes=notes
+        )
     if bias == "lin":
-        return Lemma(_source(problem), lambda n: _exponential_constant(kernel, n, norm), _most_n(kernel, bias))
+        return Lemma(
+            _source(problem),
+            lambda n: _exponential_constant(kernel, n, norm),
+            _most_n(kernel, bias),
+        )
     if bias == "log" and float(kernel.values(1)[0]) != 0:
         notes = ("lag 0 is invisible to the log bias and left to the residual",)
-    return Lemma(_source(problem), lambda n: _power_constant(kernel, n, shift, norm), _most_n(kernel, bias), notes)
+    return Lemma(
+        _source(problem),
+        lambda n: _power_constant(kernel, n, shift, norm),
+        _most_n(kernel, bias),
+        notes,
+    )
 
 
 def _most_n_exponential(rate: float) -> int:
@@ -172,7 +235,9 @@ def _most_n_exponential(rate: float) -> int:
 def _most_n_power(exponent: float) -> int:
     most = math.floor(0.99 * exponent + 1e-9) - 1
     while most >= 1 and most * 1.01 >= exponent - 1 - 1e-4 * exponent:
-        most -= 1  # Lemma F.6's own condition n (1+a) < beta - 1 - g, which the theorem's range must not outrun
+        # Lemma F.6's own condition n (1+a) < beta - 1 - g, which the theorem's range must not
+        # outrun
+        most -= 1
     return min(MOST_N, most)
 
 
@@ -185,18 +250,36 @@ def _most_n(kernel: AbstractKernel, bias: str) -> int:
 
 
 def _exponential_constant(kernel: AbstractKernel, n: int, norm: Norm) -> float:
-    """log C(n) of Lemma F.3; a kernel that decays faster than every exponential uses the smallest beta that admits n."""
+    """log C(n) of Lemma F.3; a kernel that decays faster than every exponential uses the smallest
+    beta that admits n.
+    """
     beta = kernel.rate if isinstance(kernel, (Exponential, Oscillating)) else n / 99
-    envelope = 0.0 if isinstance(kernel, (Exponential, Oscillating)) else _log_envelope(kernel, beta)
+    envelope = (
+        0.0 if isinstance(kernel, (Exponential, Oscillating)) else _log_envelope(kernel, beta)
+    )
     assert envelope is not None
-    return envelope + 1 + n * math.log(2) + _log_m(n) - n * math.log(-math.expm1(-0.005)) + _log_mass("lin", 0.01 * beta, norm)
+    return (
+        envelope
+        + 1
+        + n * math.log(2)
+        + _log_m(n)
+        - n * math.log(-math.expm1(-0.005))
+        + _log_mass("lin", 0.01 * beta, norm)
+    )
 
 
 def _power_constant(kernel: AbstractKernel, n: int, shift: int, norm: Norm) -> float:
     """log C(n) of Lemma F.6."""
     beta = kernel.exponent if isinstance(kernel, Power) else (n + 1) / 0.99
     envelope = _log_power_envelope(kernel, beta, shift)
-    return envelope + 1 + n * math.log(2) + _log_m(n) - n * math.log(-math.expm1(-0.01 * math.log(2))) + _log_mass("log", 1e-4 * beta, norm)
+    return (
+        envelope
+        + 1
+        + n * math.log(2)
+        + _log_m(n)
+        - n * math.log(-math.expm1(-0.01 * math.log(2)))
+        + _log_mass("log", 1e-4 * beta, norm)
+    )
 
 
 def _log_envelope(kernel: AbstractKernel, beta: float) -> float | None:
@@ -229,4 +312,6 @@ def _log_largest(kernel: AbstractKernel, log_weight: np.ndarray, first: int) -> 
     """log max_s |rho(s)| e^{weight(s)} over the support from `first` on."""
     sizes = np.abs(kernel.values(len(log_weight)))[first:]
     seen = sizes > 0
-    return float(np.max(np.log(sizes[seen]) + log_weight[first:][seen])) if seen.any() else -math.inf
+    return (
+        float(np.max(np.log(sizes[seen]) + log_weight[first:][seen])) if seen.any() else -math.inf
+    )

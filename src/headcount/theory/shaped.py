@@ -1,11 +1,13 @@
 """Fits by heads that are not decays: what a different positional bias buys.
 
-One peak a lag isolates any lag (the leak 2e^{-p} falls with the sharpness, no cancellation); a table draws every kernel of
-one sign with one head, exactly; a rotary head reaches one lag of a finite window once its amplitudes, aligned at that lag,
-add up high enough. The amplitudes are the linear program  max d : sum_j r_j (1 - cos(theta_j x)) >= d for every other
-lag's distance x, sum_j r_j = 1;  scaled by log(S/eps)/d they leave a leak of at most eps.
+One peak a lag isolates any lag (the leak 2e^{-p} falls with the sharpness, no cancellation); a
+table draws every kernel of one sign with one head, exactly; a rotary head reaches one lag of a
+finite window once its amplitudes, aligned at that lag, add up high enough. The amplitudes are the
+linear program  max d : sum_j r_j (1 - cos(theta_j x)) >= d for every other lag's distance x, sum_j
+r_j = 1;  scaled by log(S/eps)/d they leave a leak of at most eps.
 
-The errors come from `errors.measure_values`: the curves recomputed from their parameters in ball arithmetic.
+The errors come from `errors.measure_values`: the curves recomputed from their parameters in ball
+arithmetic.
 """
 
 import dataclasses
@@ -49,20 +51,34 @@ class ShapedFit:
 
     def values(self, length: int) -> np.ndarray:
         """The fitted kernel in float64.  [S]"""
-        return sum((a * shape.values(length) for a, shape in zip(self.coefficients, self.shapes, strict=True)), np.zeros(length))
+        return sum(
+            (
+                a * shape.values(length)
+                for a, shape in zip(self.coefficients, self.shapes, strict=True)
+            ),
+            np.zeros(length),
+        )
 
 
-def fit_shaped(problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64) -> ShapedFit:
-    """The best of the bias's constructions. `problem` says which lags count (its family is not used beyond that)."""
+def fit_shaped(
+    problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64
+) -> ShapedFit:
+    """The best of the bias's constructions. `problem` says which lags count (its family is not used
+    beyond that).
+    """
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
-    require(0 < leak < 1, f"leak {leak}", "between 0 and 1", "pass the error that one head may leave")
+    require(
+        0 < leak < 1, f"leak {leak}", "between 0 and 1", "pass the error that one head may leave"
+    )
     if bias == "peak":
         return _best(problem, _peaks(problem, heads, leak))
     if bias == "table":
         return _best(problem, [_tables(problem, heads)])
     if bias == "rope":
         require(
-            problem.window is not None or problem.kernel.support is not None or not problem.tail_counts,
+            problem.window is not None
+            or problem.kernel.support is not None
+            or not problem.tail_counts,
             "rope without a window",
             "a finite window: a rotary head does not decay",
             "pass --window 1024",
@@ -79,18 +95,26 @@ def _best(problem: Problem, candidates: list[Candidate]) -> ShapedFit:
     return min(fits, key=lambda fit: fit.errors[problem.norm])
 
 
-def _measured(problem: Problem, method: str, shapes: list[AbstractShape], coefficients: np.ndarray) -> ShapedFit:
+def _measured(
+    problem: Problem, method: str, shapes: list[AbstractShape], coefficients: np.ndarray
+) -> ShapedFit:
     with precision(BITS):
         total, rest = [arb(0)] * problem.length, arb(0)
         for shape, a in zip(shapes, coefficients, strict=True):
             exact = arb(float(a))
             total = [x + exact * c for x, c in zip(total, shape.balls(problem.length), strict=True)]
-            rest = rest + abs(exact) * (arb(0) if isinstance(shape, Rotary) else shape.tail(problem.length))
+            rest = rest + abs(exact) * (
+                arb(0) if isinstance(shape, Rotary) else shape.tail(problem.length)
+            )
         errors = measure_values(problem, total, rest)
     if any(isinstance(shape, Rotary) for shape in shapes) and problem.tail_counts:
-        windowed = dataclasses.replace(errors.tail, included=False, reason="a rotary head does not decay: window only")
+        windowed = dataclasses.replace(
+            errors.tail, included=False, reason="a rotary head does not decay: window only"
+        )
         errors = dataclasses.replace(errors, tail=windowed)
-    return ShapedFit(tuple(shapes), tuple(float(a) for a in coefficients), errors, method, shapes[0].ref)
+    return ShapedFit(
+        tuple(shapes), tuple(float(a) for a in coefficients), errors, method, shapes[0].ref
+    )
 
 
 def _target(problem: Problem) -> np.ndarray:
@@ -104,15 +128,21 @@ def _peaks(problem: Problem, heads: int, leak: float) -> list[Candidate]:
     target = _target(problem)
     sharpness = math.log(2.1 / leak)  # 2 sum_k e^{-p k^2} <= 2.1 e^{-p} for p >= 2
     sharpness = max(sharpness, 2.0)
-    chosen = np.sort(np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))])
-    found: list[Candidate] = [("one peak a lag", [Peak(float(c), sharpness) for c in chosen], target[chosen])]
+    chosen = np.sort(
+        np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))]
+    )
+    found: list[Candidate] = [
+        ("one peak a lag", [Peak(float(c), sharpness) for c in chosen], target[chosen])
+    ]
     if heads < np.count_nonzero(target):
         found.append(_greedy_peaks(problem, target, heads))
     return found
 
 
 def _greedy_peaks(problem: Problem, target: np.ndarray, heads: int) -> Candidate:
-    """Add the bump that matches the residual best, over all centres (by convolution) and widths; then refine all together."""
+    """Add the bump that matches the residual best, over all centres (by convolution) and widths;
+    then refine all together.
+    """
     length = len(target)
     widths = np.geomspace(1.0 / length**2, 12.0, 40)
     centres, log_p = np.empty(0), np.empty(0)
@@ -121,18 +151,30 @@ def _greedy_peaks(problem: Problem, target: np.ndarray, heads: int) -> Candidate
     energies = [_correlation(np.ones(length), b**2) for b in bumps]
     residual = target
     for _ in range(heads):
-        scores = [np.abs(_correlation(residual, b)) / np.sqrt(e) for b, e in zip(bumps, energies, strict=True)]
+        scores = [
+            np.abs(_correlation(residual, b)) / np.sqrt(e)
+            for b, e in zip(bumps, energies, strict=True)
+        ]
         i = int(np.argmax([s.max() for s in scores]))
-        centres, log_p = np.append(centres, float(scores[i].argmax())), np.append(log_p, math.log(widths[i]))
+        centres, log_p = (
+            np.append(centres, float(scores[i].argmax())),
+            np.append(log_p, math.log(widths[i])),
+        )
         centres, log_p = _refined(target, centres, log_p)
         columns = _bump_columns(centres, log_p, length)
         residual = target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
     coefficients = fit_coefficients(_bump_columns(centres, log_p, length), target, problem.norm)
-    return "greedy sum of peaks", [Peak(float(c), float(math.exp(p))) for c, p in zip(centres, log_p, strict=True)], coefficients
+    return (
+        "greedy sum of peaks",
+        [Peak(float(c), float(math.exp(p))) for c, p in zip(centres, log_p, strict=True)],
+        coefficients,
+    )
 
 
 def _correlation(values: np.ndarray, bump: np.ndarray) -> np.ndarray:
-    """sum_s values(s) bump(s - c) for every centre c; `bump` is even and given on -S+1..S-1.  [S]"""
+    """sum_s values(s) bump(s - c) for every centre c; `bump` is even and given on -S+1..S-1.
+    [S]
+    """
     length = len(values)
     return scipy.signal.fftconvolve(values, bump, mode="full")[length - 1 : 2 * length - 1]
 
@@ -141,8 +183,12 @@ def _bump_columns(centres: np.ndarray, log_p: np.ndarray, length: int) -> np.nda
     return np.exp(-np.exp(log_p) * (np.arange(length)[:, None] - centres) ** 2)  # [S, H]
 
 
-def _refined(target: np.ndarray, centres: np.ndarray, log_p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Variable projection: least squares in centres and widths, the coefficients solved for each time."""
+def _refined(
+    target: np.ndarray, centres: np.ndarray, log_p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Variable projection: least squares in centres and widths, the coefficients solved for each
+    time.
+    """
     count, length = len(centres), len(target)
 
     def residual(x: np.ndarray) -> np.ndarray:
@@ -150,10 +196,22 @@ def _refined(target: np.ndarray, centres: np.ndarray, log_p: np.ndarray) -> tupl
         return target - columns @ np.linalg.lstsq(columns, target, rcond=1e-10)[0]
 
     start = np.concatenate([centres, log_p])
-    low = np.concatenate([np.full(count, -float(length)), np.full(count, math.log(0.05 / length**2))])
+    low = np.concatenate(
+        [np.full(count, -float(length)), np.full(count, math.log(0.05 / length**2))]
+    )
     high = np.concatenate([np.full(count, float(length)), np.full(count, 5.0)])
-    solved = scipy.optimize.least_squares(residual, np.clip(start, low + 1e-9, high - 1e-9), bounds=(low, high), max_nfev=12, x_scale="jac")
-    return (solved.x[:count], solved.x[count:]) if 2 * solved.cost <= float(residual(start) @ residual(start)) else (centres, log_p)
+    solved = scipy.optimize.least_squares(
+        residual,
+        np.clip(start, low + 1e-9, high - 1e-9),
+        bounds=(low, high),
+        max_nfev=12,
+        x_scale="jac",
+    )
+    return (
+        (solved.x[:count], solved.x[count:])
+        if 2 * solved.cost <= float(residual(start) @ residual(start))
+        else (centres, log_p)
+    )
 
 
 def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.ndarray:
@@ -172,7 +230,9 @@ def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.
         bounds=[(None, None)] * count + [(0, None)] * errors,
         method="highs",
     )
-    return solved.x[:count] if solved.status == 0 else np.linalg.lstsq(columns, target, rcond=None)[0]
+    return (
+        solved.x[:count] if solved.status == 0 else np.linalg.lstsq(columns, target, rcond=None)[0]
+    )
 
 
 def _tables(problem: Problem, heads: int) -> Candidate:
@@ -192,7 +252,9 @@ def _tables(problem: Problem, heads: int) -> Candidate:
 
 def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Candidate]:
     target = _target(problem)
-    chosen = np.sort(np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))])
+    chosen = np.sort(
+        np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))]
+    )
     shapes: list[AbstractShape] = [rotary_at(int(lag), len(target), leak, dims) for lag in chosen]
     found: list[Candidate] = [("one rotary head a lag", shapes, target[chosen])]
     signs = np.sign(target[target != 0])
@@ -202,7 +264,9 @@ def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Cand
 
 
 def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000.0) -> Rotary:
-    """Amplitudes aligned at one lag, with the least total that leaves at most `leak` on the other lags of the window."""
+    """Amplitudes aligned at one lag, with the least total that leaves at most `leak` on the other
+    lags of the window.
+    """
     theta = frequencies(dims, base)
     distances = np.array([x for x in range(-lag, length - lag) if x != 0], dtype=np.float64)
     drop = 1 - np.cos(np.abs(distances)[:, None] * theta)  # [S-1, J]
@@ -219,34 +283,60 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
         method="highs",
     )
     apart = solved.status == 0 and solved.x[-1] > 0
-    require(apart, f"{dims} rotary dimensions for lag {lag} in {length} lags", "frequencies that tell these lags apart", "use more dims")
+    require(
+        apart,
+        f"{dims} rotary dimensions for lag {lag} in {length} lags",
+        "frequencies that tell these lags apart",
+        "use more dims",
+    )
     profile = solved.x[:-1]
     scale = _scale_for(drop @ profile, leak)
-    return Rotary(tuple((scale * profile).tolist()), tuple((-theta * lag).tolist()), scale * math.fsum(profile), base)
+    return Rotary(
+        tuple((scale * profile).tolist()),
+        tuple((-theta * lag).tolist()),
+        scale * math.fsum(profile),
+        base,
+    )
 
 
 def _scale_for(depth: np.ndarray, leak: float) -> float:
     """The smallest scale with sum e^{-scale depth} <= leak (the sum falls in the scale)."""
     high = math.log(len(depth) / leak) / float(depth.min())
-    return float(scipy.optimize.brentq(lambda z: float(np.exp(-z * depth).sum()) - leak, 0.0, high * (1 + 1e-9)))
+    return float(
+        scipy.optimize.brentq(
+            lambda z: float(np.exp(-z * depth).sum()) - leak, 0.0, high * (1 + 1e-9)
+        )
+    )
 
 
 def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:
-    """One head for a kernel of one sign: Gauss-Newton on a e^{F x}, started from least squares on the logarithm."""
+    """One head for a kernel of one sign: Gauss-Newton on a e^{F x}, started from least squares on
+    the logarithm.
+    """
     theta = frequencies(dims)
     angles = np.outer(np.arange(len(target)), theta)
     features = np.hstack([np.cos(angles), np.sin(angles), np.ones((len(target), 1))])  # [S, 2J+1]
     size, sign = np.abs(target), float(np.sign(target[target != 0][0]))
     logs = np.log(np.maximum(size, 1e-12 * size.max()))
     weight = np.sqrt(size / size.max()) + 1e-3
-    ridge = RIDGE * np.diag(np.append(np.ones(2 * len(theta)), 0.0))  # keeps amplitudes at a size that a model can hold
-    start = np.linalg.lstsq(np.vstack([features * weight[:, None], ridge]), np.append(logs * weight, np.zeros(len(ridge))), rcond=None)[0]
+    ridge = RIDGE * np.diag(
+        np.append(np.ones(2 * len(theta)), 0.0)
+    )  # keeps amplitudes at a size that a model can hold
+    start = np.linalg.lstsq(
+        np.vstack([features * weight[:, None], ridge]),
+        np.append(logs * weight, np.zeros(len(ridge))),
+        rcond=None,
+    )[0]
 
     def residual(x: np.ndarray) -> np.ndarray:
-        return np.append(np.exp(np.minimum(features @ x, 50.0)) - size, RIDGE * size.max() * (ridge @ x))
+        return np.append(
+            np.exp(np.minimum(features @ x, 50.0)) - size, RIDGE * size.max() * (ridge @ x)
+        )
 
     def jacobian(x: np.ndarray) -> np.ndarray:
-        return np.vstack([np.exp(np.minimum(features @ x, 50.0))[:, None] * features, RIDGE * size.max() * ridge])
+        return np.vstack(
+            [np.exp(np.minimum(features @ x, 50.0))[:, None] * features, RIDGE * size.max() * ridge]
+        )
 
     x = scipy.optimize.least_squares(residual, start, jac=jacobian, max_nfev=60, x_scale="jac").x
     c, s = x[: len(theta)], x[len(theta) : 2 * len(theta)]

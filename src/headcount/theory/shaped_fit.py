@@ -13,7 +13,9 @@ MOST_SHAPED = 64
 
 
 def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
-    """The fewest heads found that reach `tol` (relative): count up, twice as many each time, then bisect; the best fit where none does."""
+    """The fewest heads found that reach `tol` (relative): count up, twice as many each time, then
+    bisect; the best fit where none does.
+    """
 
     def attempt(heads: int) -> ShapedFit:
         return fit_shaped(problem, bias, heads, leak=tol / 4)
@@ -39,7 +41,9 @@ def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
 
 
 def rounded_shaped(problem: Problem, fit: ShapedFit, dtype: Dtype) -> Rounded:
-    """As `rounding.rounded_errors`: float32 softmax, then probabilities and values in the format, sums in float32."""
+    """As `rounding.rounded_errors`: float32 softmax, then probabilities and values in the format,
+    sums in float32.
+    """
     first = problem.first_lag
     total = np.zeros(problem.length, dtype=np.float32)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -53,4 +57,12 @@ def rounded_shaped(problem: Problem, fit: ShapedFit, dtype: Dtype) -> Rounded:
     if not np.isfinite(sizes).all():
         return Rounded(dtype, Norms(math.inf, math.inf, math.inf), False)
     tail = max(fit.errors.l1 - fit.errors.window.l1, 0.0)
-    return Rounded(dtype, Norms(float(sizes.sum()) + tail, math.hypot(float(np.linalg.norm(sizes)), tail), float(sizes.max())), True)
+    return Rounded(
+        dtype,
+        Norms(
+            float(sizes.sum()) + tail,
+            math.hypot(float(np.linalg.norm(sizes)), tail),
+            float(sizes.max()),
+        ),
+        True,
+    )

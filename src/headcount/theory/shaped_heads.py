@@ -1,11 +1,14 @@
-"""Head curves that are not decays: a quadratic bias (peak), a free bias a lag (table), a rotary embedding (rope).
+"""Head curves that are not decays: a quadratic bias (peak), a free bias a lag (table), a rotary
+embedding (rope).
 
-Each is the exponential of a logit, scaled so that its largest value is about 1 (softmax does not see the scale):
+Each is the exponential of a logit, scaled so that its largest value is about 1 (softmax does not
+see the scale):
     peak    e^{-p (s-c)^2}
     table   e^{z_s} on the lags of the table, 0 beyond
     rope    exp( sum_j r_j cos(theta_j s + f_j) - offset ),  theta_j = base^{-2j/dims}, j < dims/2
-A rotary head is what a dot product of rotated, constant queries and keys draws: amplitude r_j and phase f_j of each
-frequency pair are free. It does not decay, so that it is judged on a finite window only.
+A rotary head is what a dot product of rotated, constant queries and keys draws: amplitude r_j and
+phase f_j of each frequency pair are free. It does not decay, so that it is judged on a finite
+window only.
 """
 
 import abc
@@ -52,7 +55,12 @@ class Peak(AbstractShape):
     ref = Ref("headcount", "quadratic bias")
 
     def __post_init__(self):
-        require(self.sharpness > 0 and math.isfinite(self.sharpness), f"sharpness {self.sharpness}", "a positive number", "choose p > 0")
+        require(
+            self.sharpness > 0 and math.isfinite(self.sharpness),
+            f"sharpness {self.sharpness}",
+            "a positive number",
+            "choose p > 0",
+        )
 
     def values(self, length):
         return np.exp(-self.sharpness * (np.arange(length) - self.centre) ** 2)
@@ -109,13 +117,21 @@ class Rotary(AbstractShape):
         return 2 * len(self.amplitudes)
 
     def values(self, length):
-        angles = np.outer(np.arange(length), frequencies(self.dims, self.base)) + np.array(self.phases)  # [S, J]
+        angles = np.outer(np.arange(length), frequencies(self.dims, self.base)) + np.array(
+            self.phases
+        )  # [S, J]
         return np.exp(np.cos(angles) @ np.array(self.amplitudes) - self.offset)
 
     def balls(self, length):
         theta = frequencies(self.dims, self.base)
-        parts = [(arb(float(t)), arb(f), arb(r)) for t, f, r in zip(theta, self.phases, self.amplitudes, strict=True)]
-        return [sum((r * (t * s + f).cos() for t, f, r in parts), -arb(self.offset)).exp() for s in range(length)]
+        parts = [
+            (arb(float(t)), arb(f), arb(r))
+            for t, f, r in zip(theta, self.phases, self.amplitudes, strict=True)
+        ]
+        return [
+            sum((r * (t * s + f).cos() for t, f, r in parts), -arb(self.offset)).exp()
+            for s in range(length)
+        ]
 
     def tail(self, start):
         return arb("inf")
@@ -123,7 +139,12 @@ class Rotary(AbstractShape):
 
 def frequencies(dims: int, base: float = 10000.0) -> np.ndarray:
     """theta_j = base^{-2j/dims}.  [J]"""
-    require(dims >= 2 and dims % 2 == 0, f"{dims} rotary dimensions", "a positive even number", "pass for example 64")
+    require(
+        dims >= 2 and dims % 2 == 0,
+        f"{dims} rotary dimensions",
+        "a positive even number",
+        "pass for example 64",
+    )
     return base ** (-np.arange(0, dims, 2) / dims)
 
 

@@ -1,16 +1,18 @@
 """What head curves add up to beyond the lags that are handled one by one, as balls.
 
-The residual beyond lag L is a sum  r(s) = sum_h c_h u_h(s)  of decaying curves, u_h(L) = 1. Three facts make its
-norms exact instead of bounded:
+The residual beyond lag L is a sum  r(s) = sum_h c_h u_h(s)  of decaying curves, u_h(L) = 1. Three
+facts make its norms exact instead of bounded:
 
-* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives
-  r(s) = sum_h C_h (u_h(s) - u_{h+1}(s)) with the partial sums C_h = c_1 + … + c_h. If all C_h have one sign, so has
-  r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms.
-  Otherwise the zeros of r beyond L are found, all of them (`crossings`), and between two zeros the same holds.
-* l2. e^{-as} e^{-bs} = e^{-(a+b)s} and s^-a s^-b = s^-(a+b): the squared norm is a double sum of closed forms.
+* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives r(s) =
+  sum_h C_h (u_h(s) - u_{h+1}(s)) with the partial sums C_h = c_1 + … + c_h. If all C_h have one
+  sign, so has r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms. Otherwise the zeros
+  of r beyond L are found, all of them (`crossings`), and between two zeros the same holds.
+* l2. e^{-as} e^{-bs} = e^{-(a+b)s} and s^-a s^-b = s^-(a+b): the squared norm is a double sum of
+  closed forms.
 * sup. By the same Abel sum |r(s)| <= max_h |C_h|; it is also at most the l1 and the l2 norm.
 
-Where none of this applies the triangle inequality still gives an upper bound, and the ball is as wide as that is loose.
+Where none of this applies the triangle inequality still gives an upper bound, and the ball is as
+wide as that is loose.
 """
 
 import dataclasses
@@ -35,7 +37,9 @@ class TailBalls:
 
 
 def closed_form(kernel: AbstractKernel) -> tuple[AbstractFamily, float] | None:
-    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log` starts)."""
+    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log`
+    starts).
+    """
     if isinstance(kernel, Exponential):
         return Lin(), kernel.rate
     if isinstance(kernel, Power):
@@ -48,23 +52,35 @@ def between(low: arb, high: arb) -> arb:
     return low.union(high)
 
 
-def tail_balls(terms: list[Term], rest: float, start: int, negligible: arb | None = None) -> TailBalls:
-    """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2 and sup at most `rest`).
+def tail_balls(
+    terms: list[Term], rest: float, start: int, negligible: arb | None = None
+) -> TailBalls:
+    """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2
+    and sup at most `rest`).
 
-    A tail of l1 norm below `negligible` (a small part of the error before it) is bounded and not computed.
+    A tail of l1 norm below `negligible` (a small part of the error before it) is bounded and not
+    computed.
     """
-    terms = [t for t in terms if not (math.isinf(t.rate) and start >= 2) and not t.coefficient.is_zero()]
+    terms = [
+        t for t in terms if not (math.isinf(t.rate) and start >= 2) and not t.coefficient.is_zero()
+    ]
     loose = arb(rest)
     crude = _crude(terms, start) + loose
-    if negligible is not None and crude <= negligible and crude <= 1:  # below 1 so that its square is smaller still
-        return TailBalls(between(arb(0), crude), between(arb(0), crude * crude), between(arb(0), crude))
+    if (
+        negligible is not None and crude <= negligible and crude <= 1
+    ):  # below 1 so that its square is smaller still
+        return TailBalls(
+            between(arb(0), crude), between(arb(0), crude * crude), between(arb(0), crude)
+        )
     l1, l2_squared, sup = _l1(terms, start), _squared(terms, start), _ceiling(terms, start)
     for other in (l1, l2_squared.nonnegative_part().sqrt()):
         sup = other.upper() if other.is_finite() and other.upper() < sup else sup
     sup = between(arb(0), sup)
     if rest:
         l1 = _give_or_take(l1, loose)
-        l2_squared = _give_or_take(l2_squared, 2 * l2_squared.nonnegative_part().sqrt() * loose + loose * loose)
+        l2_squared = _give_or_take(
+            l2_squared, 2 * l2_squared.nonnegative_part().sqrt() * loose + loose * loose
+        )
         sup = sup + between(arb(0), loose)
     return TailBalls(l1, l2_squared, sup)
 
@@ -74,29 +90,48 @@ def _give_or_take(value: arb, slack: arb) -> arb:
 
 
 def _ceiling(terms: list[Term], start: int) -> arb:
-    """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum of sizes where there is none."""
+    """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum of
+    sizes where there is none.
+    """
     ordered = _slow_to_fast(terms, start)
     edges = [t.coefficient * _value(t, start) for t in ordered or terms]
-    return (sum((abs(c) for c in edges), arb(0)) if ordered is None else _largest(list(itertools.accumulate(edges)))).upper()
+    return (
+        sum((abs(c) for c in edges), arb(0))
+        if ordered is None
+        else _largest(list(itertools.accumulate(edges)))
+    ).upper()
 
 
 def _l1(terms: list[Term], start: int) -> arb:
-    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside the sum."""
+    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside the
+    sum.
+    """
     ordered = _slow_to_fast(terms, start)
     found = None
     if ordered is not None:
-        found = crossings(ordered, list(itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)), start)
+        found = crossings(
+            ordered,
+            list(itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)),
+            start,
+        )
     crude = _crude(terms, start)
     if not crude.is_finite():
         return arb("inf")
     if found is not None:
-        cumulative = [sum((t.coefficient * t.family.tail(t.rate, n) for t in terms), arb(0)) for n in (start, *found)] + [arb(0)]
+        cumulative = [
+            sum((t.coefficient * t.family.tail(t.rate, n) for t in terms), arb(0))
+            for n in (start, *found)
+        ] + [arb(0)]
         return sum((abs(a - b) for a, b in itertools.pairwise(cumulative)), arb(0))
     names = {t.family.name for t in terms}
     if len(names) < 2:
         return between(arb(0), crude)
-    # Curves of two families (a kernel and heads): exact for the heavier family, give or take the lighter one.
-    groups = sorted(([t for t in terms if t.family.name == name] for name in names), key=lambda g: arb(0) < _crude(g, start) - crude / 2)
+    # Curves of two families (a kernel and heads): exact for the heavier family, give or take the
+    # lighter one.
+    groups = sorted(
+        ([t for t in terms if t.family.name == name] for name in names),
+        key=lambda g: arb(0) < _crude(g, start) - crude / 2,
+    )
     return _give_or_take(_l1(groups[-1], start), _crude(groups[0], start))
 
 
@@ -114,7 +149,9 @@ def _value(term: Term, lag: int) -> arb:
 
 
 def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
-    """Terms ordered so that each decays no faster than the next at every s >= start, or None where there is no such order."""
+    """Terms ordered so that each decays no faster than the next at every s >= start, or None where
+    there is no such order.
+    """
 
     def at_start(term: Term) -> Fraction:
         c, k = term.decay
@@ -153,12 +190,22 @@ def _squared(terms: list[Term], start: int) -> arb:
             own += _product_tail(first, first, start)
         own = own.nonnegative_part() if own.is_finite() else arb("inf")
         cross = 2 * (total * own).sqrt() if total > 0 else arb(0)
-        total = between((total + own - cross).nonnegative_part(), total + own + cross) if cross > 0 else total + own
+        total = (
+            between((total + own - cross).nonnegative_part(), total + own + cross)
+            if cross > 0
+            else total + own
+        )
     return total
 
 
 def _product_tail(first: Term, second: Term, start: int) -> arb:
-    """a b sum_{s >= start} phi(s; p) phi(s; q) = a b sum phi(s; p + q); the rates are added as balls, not as floats."""
+    """a b sum_{s >= start} phi(s; p) phi(s; q) = a b sum phi(s; p + q); the rates are added as
+    balls, not as floats.
+    """
     if math.isinf(first.rate) or math.isinf(second.rate):
         return first.coefficient * second.coefficient * first.family.tail(math.inf, start)
-    return first.coefficient * second.coefficient * first.family.tail(arb(first.rate) + arb(second.rate), start)  # type: ignore[arg-type]
+    return (
+        first.coefficient
+        * second.coefficient
+        * first.family.tail(arb(first.rate) + arb(second.rate), start)
+    )  # type: ignore[arg-type]

@@ -1,13 +1,15 @@
 """Compiling once: ahead of time, with options for small steps, kept on disk for the next process.
 
-*Options.* One thread a program: XLA's own threads waste a third of the CPU at these sizes, and with one the order of
-sums, hence every bit, does not depend on the machine's load or on the number of workers. Of XLA's library
-fusions only matrix products are wanted: its fused reductions cost three times their loops (experiment 1b's step: 0.9 →
-0.6 ms, jaxlib 0.10). A jaxlib that does not know an option compiles without it.
+*Options.* One thread a program: XLA's own threads waste a third of the CPU at these sizes, and with
+one the order of sums, hence every bit, does not depend on the machine's load or on the number of
+workers. Of XLA's library fusions only matrix products are wanted: its fused reductions cost three
+times their loops (experiment 1b's step: 0.9 → 0.6 ms, jaxlib 0.10). A jaxlib that does not know an
+option compiles without it.
 
-*Disk.* One file a program, named by the hash of the program, the options, the versions and the processor. A file is
-written beside its place and renamed, so that processes may share the folder and a killed one leaves nothing half
-written; a file that does not read back is compiled anew. `HEADCOUNT_CACHE` names the folder; "off" means none.
+*Disk.* One file a program, named by the hash of the program, the options, the versions and the
+processor. A file is written beside its place and renamed, so that processes may share the folder
+and a killed one leaves nothing half written; a file that does not read back is compiled anew.
+`HEADCOUNT_CACHE` names the folder; "off" means none.
 """
 
 import contextlib
@@ -44,8 +46,12 @@ class Program(NamedTuple):
     memory: int
 
 
-def compiled(function: Callable[..., Any], *arguments: Any, effort: Effort = Effort.HIGH) -> Program:
-    """The function compiled for these arguments (arrays or their shapes), from disk where it is there."""
+def compiled(
+    function: Callable[..., Any], *arguments: Any, effort: Effort = Effort.HIGH
+) -> Program:
+    """The function compiled for these arguments (arrays or their shapes), from disk where it is
+    there.
+    """
     started = time.perf_counter()
     lowered = jax.jit(function).lower(*arguments)
     options = known({**OPTIONS, **SPARED[effort]})
@@ -56,12 +62,18 @@ def compiled(function: Callable[..., Any], *arguments: Any, effort: Effort = Eff
         path = folder / _name(lowered.as_text(), options)
         program = _read(path, lowered) or _written(path, lowered.compile(compiler_options=options))
     used = program.memory_analysis()
-    memory = used.argument_size_in_bytes + used.output_size_in_bytes + used.temp_size_in_bytes if used else 0
+    memory = (
+        used.argument_size_in_bytes + used.output_size_in_bytes + used.temp_size_in_bytes
+        if used
+        else 0
+    )
     return Program(program, time.perf_counter() - started, memory)
 
 
 def cache_folder() -> Path | None:
-    """Where programs are kept: HEADCOUNT_CACHE, else the user's cache folder; None where nothing can be kept."""
+    """Where programs are kept: HEADCOUNT_CACHE, else the user's cache folder; None where nothing
+    can be kept.
+    """
     chosen = os.environ.get("HEADCOUNT_CACHE", "")
     if chosen.lower() == "off":
         return None
@@ -79,14 +91,23 @@ def _machine() -> str:
     """Compiled code is for one sort of processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        sort = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+        sort = "".join(
+            sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+        )
     except OSError:
         sort = platform.processor()
     return f"{platform.machine()} {sort}"
 
 
 def _name(text: str, options: dict[str, Any]) -> str:
-    parts = (text, repr(sorted(options.items())), os.environ.get("XLA_FLAGS", ""), jax.__version__, jaxlib.__version__, _machine())
+    parts = (
+        text,
+        repr(sorted(options.items())),
+        os.environ.get("XLA_FLAGS", ""),
+        jax.__version__,
+        jaxlib.__version__,
+        _machine(),
+    )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
@@ -95,13 +116,17 @@ def _read(path: Path, lowered: Any) -> Any | None:
         content = path.read_bytes()
         if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
             return None
-        return deserialize_and_load(content[DIGEST:], lowered.in_tree, lowered.out_tree, execution_devices=jax.devices()[:1])
+        return deserialize_and_load(
+            content[DIGEST:], lowered.in_tree, lowered.out_tree, execution_devices=jax.devices()[:1]
+        )
     except Exception:  # missing, or made by something else under the same name: compile it
         return None
 
 
 def _written(path: Path, program: Any) -> Any:
-    with contextlib.suppress(Exception):  # a full disk or a backend that cannot serialise costs time, not the run
+    with contextlib.suppress(
+        Exception
+    ):  # a full disk or a backend that cannot serialise costs time, not the run
         content = serialize(program)[0]
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:

@@ -21,7 +21,9 @@ DEFAULT_LENGTH = 128
 
 @dataclasses.dataclass(frozen=True)
 class Sampler:
-    """The user's function (key, batch, length) → (x, y) or (x, y, mask), traceable by jax; a new key is a new batch."""
+    """The user's function (key, batch, length) → (x, y) or (x, y, mask), traceable by jax; a new
+    key is a new batch.
+    """
 
     function: Callable[..., Any]
     vocabulary: int | None
@@ -39,7 +41,9 @@ class Sampler:
             raise
         except Exception as error:
             raise InputError(
-                f"the sampler fails ({type(error).__name__}: {error})", "a function (key, batch, length) -> (x, y)", "trace it by hand"
+                f"the sampler fails ({type(error).__name__}: {error})",
+                "a function (key, batch, length) -> (x, y)",
+                "trace it by hand",
             ) from None
         return cls(function, *_sizes(made, None), _read_of(made))  # type: ignore[arg-type]
 
@@ -111,16 +115,33 @@ def length_of(source: Source, length: int) -> int:
 
 def _batch(made: Any) -> Batch:
     fine = isinstance(made, (tuple, list)) and len(made) in (2, 3)
-    require(fine, f"data of type {type(made).__name__}", "(x, y) or (x, y, mask)", "return or pass these")
+    require(
+        fine,
+        f"data of type {type(made).__name__}",
+        "(x, y) or (x, y, mask)",
+        "return or pass these",
+    )
     x, y, *rest = made
-    require(x.ndim in (2, 3), f"x of shape {x.shape}", "[n, N, d], or [n, N] integer tokens", "add the missing axis")
+    require(
+        x.ndim in (2, 3),
+        f"x of shape {x.shape}",
+        "[n, N, d], or [n, N] integer tokens",
+        "add the missing axis",
+    )
     if x.ndim == 2 and x.dtype.kind == "f":
         x = x[:, :, None]
     full = 3 if y.dtype.kind == "f" else 2  # [n, R, o] or [n, R]
     y = y.reshape(*y.shape, *(1,) * (full - y.ndim))
     mask = rest[0] if rest else jnp.ones(y.shape[:2], bool)
-    same = x.shape[0] == y.shape[0] == mask.shape[0] and x.shape[0] > 0 and mask.shape == y.shape[:2]
-    require(same, f"x {x.shape}, y {y.shape}, mask {mask.shape}", "as many rows in each, mask [n, R]", "match them")
+    same = (
+        x.shape[0] == y.shape[0] == mask.shape[0] and x.shape[0] > 0 and mask.shape == y.shape[:2]
+    )
+    require(
+        same,
+        f"x {x.shape}, y {y.shape}, mask {mask.shape}",
+        "as many rows in each, mask [n, R]",
+        "match them",
+    )
     return Batch(x, y, mask)
 
 
@@ -129,7 +150,12 @@ def _sizes(batch: Batch, values: np.ndarray | None) -> tuple[int | None, int, in
     labels = batch.y.dtype.kind != "f"
     tokens = batch.x.dtype.kind != "f"
     known = values is not None
-    require(known or not (labels or tokens), "a sampler of integers", "real x and y", "use a registered target, or pass arrays")
+    require(
+        known or not (labels or tokens),
+        "a sampler of integers",
+        "real x and y",
+        "use a registered target, or pass arrays",
+    )
     vocabulary = int(np.max(np.asarray(batch.x))) + 1 if tokens else None
     outputs = int(np.max(np.asarray(batch.y))) + 1 if labels else batch.y.shape[2]
     return vocabulary, 0 if tokens else batch.x.shape[2], outputs, labels
@@ -138,5 +164,10 @@ def _sizes(batch: Batch, values: np.ndarray | None) -> tuple[int | None, int, in
 def _read_of(batch: Batch) -> AbstractRead:
     """Read everywhere where there is an answer for every token, else at the last one."""
     reads, length = batch.y.shape[1], batch.x.shape[1]
-    require(reads in (1, length), f"{reads} answers for {length} tokens", "one, or one a token", "pad with mask False")
+    require(
+        reads in (1, length),
+        f"{reads} answers for {length} tokens",
+        "one, or one a token",
+        "pad with mask False",
+    )
     return Everywhere() if reads == length and length > 1 else Last()

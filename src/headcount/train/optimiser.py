@@ -1,4 +1,6 @@
-"""From gradients to updates: Optax's parts, with every number traced, so that runs that differ in them share a program."""
+"""From gradients to updates: Optax's parts, with every number traced, so that runs that differ in
+them share a program.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -29,12 +31,27 @@ class Numbers(NamedTuple):
     @classmethod
     def of(cls, spec: TrainSpec, stops: tuple[int, ...]) -> "Numbers":
         o, s = spec.optimiser, spec.schedule
-        real = (spec.lr, o.b1, o.b2, o.eps, o.weight_decay, o.clip, s.warmup, s.final, spec.limit, spec.data.patience)
-        return cls(np.asarray(stops, np.int32), *(np.asarray(value, spec.precision) for value in real))
+        real = (
+            spec.lr,
+            o.b1,
+            o.b2,
+            o.eps,
+            o.weight_decay,
+            o.clip,
+            s.warmup,
+            s.final,
+            spec.limit,
+            spec.data.patience,
+        )
+        return cls(
+            np.asarray(stops, np.int32), *(np.asarray(value, spec.precision) for value in real)
+        )
 
 
 def rate(shape: Shape, numbers: Numbers, step: jax.Array) -> jax.Array:
-    """The learning rate of a step (counted from 0): a linear rise, then from the peak to `final` times the peak."""
+    """The learning rate of a step (counted from 0): a linear rise, then from the peak to `final`
+    times the peak.
+    """
     now, last = step.astype(numbers.lr.dtype), numbers.stops[-1].astype(numbers.lr.dtype)
     rise = jnp.minimum(1.0, (now + 1) / jnp.maximum(numbers.warmup, 1))
     done = jnp.clip((now - numbers.warmup) / jnp.maximum(last - numbers.warmup, 1), 0, 1)
@@ -52,11 +69,21 @@ def rate(shape: Shape, numbers: Numbers, step: jax.Array) -> jax.Array:
 
 
 def optimiser(spec: OptimiserSpec, numbers: Numbers, lr: jax.Array) -> optax.GradientTransformation:
-    """Clip, then AdamW or SGD, then decay, then the learning rate of this step. `spec` gives the structure only."""
+    """Clip, then AdamW or SGD, then decay, then the learning rate of this step. `spec` gives the
+    structure only.
+    """
     clip = [optax.clip_by_global_norm(numbers.clip)] if spec.clip > 0 else []
     adam = spec.method is Method.ADAMW
-    method = optax.scale_by_adam(numbers.b1, numbers.b2, numbers.eps) if adam else optax.trace(numbers.b1)
-    decay = [optax.add_decayed_weights(numbers.weight_decay, mask=_matrices)] if spec.weight_decay > 0 else []
+    method = (
+        optax.scale_by_adam(numbers.b1, numbers.b2, numbers.eps)
+        if adam
+        else optax.trace(numbers.b1)
+    )
+    decay = (
+        [optax.add_decayed_weights(numbers.weight_decay, mask=_matrices)]
+        if spec.weight_decay > 0
+        else []
+    )
     return optax.chain(*clip, method, *decay, optax.scale(-lr))
 
 

@@ -13,21 +13,36 @@ from headcount.train.step import Row
 Told = tuple[str, int | None, str, dict[str, list[float]], dict[str, float]]
 
 
-def outcome(plan: Plan, spec: TrainSpec, rows: Row, stops: np.ndarray, diverged: int, scale: float) -> Told:
-    """(outcome, step, sentence, metrics, final). `scale` is the loss of the best constant answer."""
-    reached = int(np.count_nonzero(rows.step == stops))  # log points; those after the end were skipped
+def outcome(
+    plan: Plan, spec: TrainSpec, rows: Row, stops: np.ndarray, diverged: int, scale: float
+) -> Told:
+    """(outcome, step, sentence, metrics, final). `scale` is the loss of the best constant
+    answer.
+    """
+    reached = int(
+        np.count_nonzero(rows.step == stops)
+    )  # log points; those after the end were skipped
     if reached and not np.isfinite(rows.eval_loss[reached - 1]) and not diverged:
         diverged, reached = int(rows.step[reached - 1]), reached - 1
     metrics = _metrics(plan, rows, reached, scale)
     if diverged:
         sentence = f"diverged at step {diverged}: the loss was not finite or above {spec.limit:g}"
         return Outcome.DIVERGED, diverged, sentence, metrics, {}
-    best = int(np.argmin(rows.validation_loss[:reached])) if plan.validation and spec.data.patience else reached - 1
+    best = (
+        int(np.argmin(rows.validation_loss[:reached]))
+        if plan.validation and spec.data.patience
+        else reached - 1
+    )
     final = {name: values[best] for name, values in metrics.items()}
-    found = f"test loss {final['eval_loss']:.4g}" + (f", accuracy {final['accuracy']:.1%}" if "accuracy" in final else "")
+    found = f"test loss {final['eval_loss']:.4g}" + (
+        f", accuracy {final['accuracy']:.1%}" if "accuracy" in final else ""
+    )
     if reached < len(stops):
         done = int(stops[reached - 1])
-        sentence = f"stopped early at step {done}: smallest validation loss at step {final['step']}, {found}"
+        sentence = (
+            f"stopped early at step {done}: smallest validation loss at step {final['step']},"
+            f" {found}"
+        )
         return Outcome.STOPPED_EARLY, done, sentence, metrics, final
     return Outcome.FINISHED, None, f"finished {stops[-1]} steps: {found}", metrics, final
 
@@ -46,12 +61,16 @@ def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, lis
 
 
 def lag_column(lag: int) -> str:
-    """The name of a lag's error among the metrics: 0 where the lag is read exactly, 1 where it is not read."""
+    """The name of a lag's error among the metrics: 0 where the lag is read exactly, 1 where it is
+    not read.
+    """
     return f"lag_{lag}_error"
 
 
 def scale(plan: Plan, splits: Splits) -> float:
-    """The squared loss of the best constant answer: the variance of y, exactly or on the test sequences that count."""
+    """The squared loss of the best constant answer: the variance of y, exactly or on the test
+    sequences that count.
+    """
     test = splits.test
     if test is None:
         assert isinstance(plan.source, AbstractTarget)  # or the loss was refused

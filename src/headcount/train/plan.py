@@ -16,7 +16,9 @@ from headcount.train.weights import structure
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The static part of a run. Runs with equal plans and equally shaped models share one program."""
+    """The static part of a run. Runs with equal plans and equally shaped models share one
+    program.
+    """
 
     source: Source
     read: AbstractRead
@@ -31,7 +33,9 @@ class Plan:
     optimiser: OptimiserSpec
     precision: str
     effort: Effort
-    lags: tuple[int, ...] = ()  # whose errors are told apart: those of a fixed memory, where the loss is exact
+    lags: tuple[
+        int, ...
+    ] = ()  # whose errors are told apart: those of a fixed memory, where the loss is exact
 
     @property
     def epoch(self) -> int:
@@ -40,7 +44,9 @@ class Plan:
 
 
 def plan_of(source: Source, spec: TrainSpec) -> Plan:
-    """The plan of a spec for a source; impossible combinations are refused with all their reasons."""
+    """The plan of a spec for a source; impossible combinations are refused with all their
+    reasons.
+    """
     length = length_of(source, spec.length)
     samples, validation, batch = _finite(source, spec)
     test_batch, test_length = spec.evaluation.batch or spec.batch, spec.evaluation.length or length
@@ -67,7 +73,9 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
 
 def _structure(spec: OptimiserSpec) -> OptimiserSpec:
     """Which parts the optimiser has; their numbers are traced."""
-    return OptimiserSpec(method=spec.method, weight_decay=float(spec.weight_decay > 0), clip=float(spec.clip > 0))
+    return OptimiserSpec(
+        method=spec.method, weight_decay=float(spec.weight_decay > 0), clip=float(spec.clip > 0)
+    )
 
 
 def _finite(source: Source, spec: TrainSpec) -> tuple[int, int, int]:
@@ -75,16 +83,34 @@ def _finite(source: Source, spec: TrainSpec) -> tuple[int, int, int]:
     data = spec.data
     n = len(source.batch.x) if isinstance(source, Arrays) else data.samples
     if n == 0:
-        require(data.validation == 0, "a validation split of fresh data", "a finite number of samples", "set data.samples")
         require(
-            data.epochs == 0, f"{data.epochs} epochs of fresh data", "a finite number of samples, or steps", "set data.samples or steps"
+            data.validation == 0,
+            "a validation split of fresh data",
+            "a finite number of samples",
+            "set data.samples",
+        )
+        require(
+            data.epochs == 0,
+            f"{data.epochs} epochs of fresh data",
+            "a finite number of samples, or steps",
+            "set data.samples or steps",
         )
         return 0, 0, spec.batch
     validation = round(data.validation * n)
     tested = round(data.test * n) if isinstance(source, Arrays) else 0
     training = n - validation - tested
-    require(training >= 1, f"{n} samples with {validation} for validation", "at least one for training", "use more samples")
-    require(validation or not data.validation, f"{data.validation:g} of {n} samples", "at least one for validation", "use more samples")
+    require(
+        training >= 1,
+        f"{n} samples with {validation} for validation",
+        "at least one for training",
+        "use more samples",
+    )
+    require(
+        validation or not data.validation,
+        f"{data.validation:g} of {n} samples",
+        "at least one for validation",
+        "use more samples",
+    )
     return training, validation, min(spec.batch, training)
 
 
@@ -100,7 +126,12 @@ def stops_of(spec: TrainSpec, samples: int, batch: int) -> tuple[int, ...]:
     if isinstance(spec.log, int):
         return tuple(sorted({math.ceil(steps * (i + 1) / spec.log) for i in range(spec.log)}))
     late = [step for step in spec.log if step > steps]
-    require(not late, f"log points {late} in a run of {steps} steps", f"at most {steps}", "drop them or train longer")
+    require(
+        not late,
+        f"log points {late} in a run of {steps} steps",
+        f"at most {steps}",
+        "drop them or train longer",
+    )
     return tuple(sorted({*spec.log, steps}))
 
 
@@ -125,9 +156,15 @@ def shape_of(spec: RunSpec) -> str:
         skeleton = structure(spec.model, source)
         check_model(plan, skeleton, spec.train.data.samples)
         leaves, tree = jax.tree.flatten(skeleton)
-    fields = {f.name: getattr(plan, f.name) for f in dataclasses.fields(plan) if f.name not in ("source", "read")}
+    fields = {
+        f.name: getattr(plan, f.name)
+        for f in dataclasses.fields(plan)
+        if f.name not in ("source", "read")
+    }
     shapes = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in leaves]
-    return content_hash({"memory": spec.memory, "plan": fields, "model": str(tree), "shapes": shapes})
+    return content_hash(
+        {"memory": spec.memory, "plan": fields, "model": str(tree), "shapes": shapes}
+    )
 
 
 def check_model(plan: Plan, model: object, samples: int) -> None:
@@ -136,7 +173,10 @@ def check_model(plan: Plan, model: object, samples: int) -> None:
     vocabulary, dim = getattr(model, "tokens", wanted[:2])
     outputs = getattr(model, "outputs", wanted[2])
     fits = (
-        dim == wanted[1] and outputs >= wanted[2] and (vocabulary is None) == (wanted[0] is None) and (vocabulary or 0) >= (wanted[0] or 0)
+        dim == wanted[1]
+        and outputs >= wanted[2]
+        and (vocabulary is None) == (wanted[0] is None)
+        and (vocabulary or 0) >= (wanted[0] or 0)
     )
     exact = outputs == wanted[2] or plan.source.labels
     require(

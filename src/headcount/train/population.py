@@ -1,15 +1,16 @@
 """The exact expectation of the squared loss, without a single sample.
 
-A linear model reads kappa: answer_o = c_o + sum_{s,j} kappa_o(s, j) x_{t-s,j}; a linear target reads rho in the same way. For
-independent centred tokens with E x x^T = v I,
+A linear model reads kappa: answer_o = c_o + sum_{s,j} kappa_o(s, j) x_{t-s,j}; a linear target
+reads rho in the same way. For independent centred tokens with E x x^T = v I,
 
     E (answer - y)^2 = v ||kappa - rho||^2 + (c - c')^2
 
-(theory 5: what experiments 4a and 4b are trained on). A kernel is the gradient of the answer in the input, at any point
-since the map is affine: one backward pass, O(N H), where the answers to N basis inputs would be O(N^2 H).
+(theory 5: what experiments 4a and 4b are trained on). A kernel is the gradient of the answer in the
+input, at any point since the map is affine: one backward pass, O(N H), where the answers to N basis
+inputs would be O(N^2 H).
 
-The same two kernels say where the loss is: at a lag s that a fixed memory reads, ||kappa(s) - rho(s)||^2 / ||rho(s)||^2 is 0 where
-the lag is read exactly and 1 where it is not read at all.
+The same two kernels say where the loss is: at a lag s that a fixed memory reads, ||kappa(s) -
+rho(s)||^2 / ||rho(s)||^2 is 0 where the lag is read exactly and 1 where it is not read at all.
 """
 
 from collections.abc import Callable
@@ -34,11 +35,18 @@ from headcount.model.transformer import Transformer
 Answers = Callable[[jax.Array, AbstractRead], jax.Array]
 
 
-def kernel(answers: Answers, read: AbstractRead, length: int, dim: int) -> tuple[jax.Array, jax.Array]:
-    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N, d], [o]"""
+def kernel(
+    answers: Answers, read: AbstractRead, length: int, dim: int
+) -> tuple[jax.Array, jax.Array]:
+    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N, d],
+    [o]
+    """
     zero = jnp.zeros((1, length, dim), jnp.result_type(float))
     constant, pull = jax.vjp(lambda x: answers(x, read)[0, 0], zero)
-    return jax.vmap(lambda unit: pull(unit)[0][0])(jnp.eye(len(constant), dtype=constant.dtype)), constant
+    return (
+        jax.vmap(lambda unit: pull(unit)[0][0])(jnp.eye(len(constant), dtype=constant.dtype)),
+        constant,
+    )
 
 
 class Gap(NamedTuple):
@@ -65,12 +73,16 @@ def lag_errors(between: Gap, read: AbstractRead, lags: tuple[int, ...]) -> jax.A
     """The share of each lag that is left unread, over outputs and coordinates.  [M]"""
     length = between.target.shape[1]
     rows = int(read.rows(length)[0]) - np.array(lags, int)
-    off, whole = (jnp.sum(each[:, rows] ** 2, axis=(0, 2)) for each in (between.kernel, between.target))
+    off, whole = (
+        jnp.sum(each[:, rows] ** 2, axis=(0, 2)) for each in (between.kernel, between.target)
+    )
     return off / whole
 
 
 def lags_read(target: object) -> tuple[int, ...]:
-    """The lags of a fixed memory that its linear readout gives a weight; none for other memories, which read every lag a little."""
+    """The lags of a fixed memory that its linear readout gives a weight; none for other memories,
+    which read every lag a little.
+    """
     member = _member(target)
     if not (isinstance(member, FixedMemory) and isinstance(member.readout, Linear)):
         return ()
@@ -101,8 +113,9 @@ def check_population(target: object, model: object, length: int, samples: int) -
     if reasons:
         raise InputError(
             f"loss population: {', and '.join(reasons)}",
-            "a fixed or essential memory with linear readout on independent inputs, read at one position, and a linear model "
-            "(attention dp-free, ffn none, norm none, real tokens; or bare heads)",
+            "a fixed or essential memory with linear readout on independent inputs, read at one"
+            " position, and a linear model (attention dp-free, ffn none, norm none, real tokens; or"
+            " bare heads)",
             "change these, or use loss squared",
         )
 
@@ -110,7 +123,10 @@ def check_population(target: object, model: object, length: int, samples: int) -
 def _of_target(target: object, length: int) -> list[str]:
     member = _member(target)
     if not isinstance(member, (FixedMemory, EssentialMemory)):
-        return [f"the target ({getattr(type(target), 'kind', type(target).__name__)}) is no fixed or essential memory"]
+        return [
+            f"the target ({getattr(type(target), 'kind', type(target).__name__)}) is no fixed or"
+            " essential memory"
+        ]
     reasons = []
     if not isinstance(member.readout, Linear):
         reasons.append(f"the target's readout is {member.readout.kind}, not linear")
@@ -123,13 +139,21 @@ def _of_target(target: object, length: int) -> list[str]:
 
 def _of_model(model: object) -> list[str]:
     if isinstance(model, Heads):
-        return [] if model.attention.score.content_free else [f"the attention is {model.attention.score.kind}, not dp-free"]
+        return (
+            []
+            if model.attention.score.content_free
+            else [f"the attention is {model.attention.score.kind}, not dp-free"]
+        )
     if not isinstance(model, Transformer):
         return [f"the model is a {type(model).__name__}, no Transformer"]
-    reasons = [] if isinstance(model.embedding, LinearEmbedding) else ["the embedding is not linear"]
+    reasons = (
+        [] if isinstance(model.embedding, LinearEmbedding) else ["the embedding is not linear"]
+    )
     for i, layer in enumerate(model.layers, start=1):
         if not layer.attention.score.content_free:
-            reasons.append(f"the attention of layer {i} is {layer.attention.score.kind}, not dp-free")
+            reasons.append(
+                f"the attention of layer {i} is {layer.attention.score.kind}, not dp-free"
+            )
         if not isinstance(layer.ffn, NoFFN):
             reasons.append(f"the ffn of layer {i} is {layer.ffn.kind}, not none")
         if {layer.attention_norm.kind, layer.ffn_norm.kind} != {"none"}:

@@ -21,8 +21,9 @@ class Outcome(enum.StrEnum):
 class Record:
     """The figures of one run.
 
-    `outcome`, `step`, `metrics` and `final` depend on the spec and the seed alone (bit for bit, on one machine);
-    seconds, memory and versions do not belong to that claim. `final` is empty where the run diverged.
+    `outcome`, `step`, `metrics` and `final` depend on the spec and the seed alone (bit for bit, on
+    one machine); seconds, memory and versions do not belong to that claim. `final` is empty where
+    the run diverged.
     """
 
     outcome: str
@@ -42,11 +43,16 @@ class Record:
 
 def versions() -> dict[str, str]:
     """What computed it."""
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
+    return {
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
+    }
 
 
 def peak_memory() -> int:
-    """The largest resident size of this process so far, in bytes; 0 where the platform does not tell."""
+    """The largest resident size of this process so far, in bytes; 0 where the platform does not
+    tell.
+    """
     try:
         import resource
     except ImportError:  # Windows

@@ -42,11 +42,14 @@ class Run:
     record: Record
 
 
-def train(target: Any, model: Any, spec: TrainSpec | Mapping[str, Any] | None = None, seed: int = 0) -> Run:
+def train(
+    target: Any, model: Any, spec: TrainSpec | Mapping[str, Any] | None = None, seed: int = 0
+) -> Run:
     """Train a model on a target.
 
-    `target`: any target (object or text such as "exp-4a"), a function (key, batch, length) → (x, y), or arrays (x, y).
-    `model`: a `ModelSpec` (or its fields as a mapping), a baseline's name ("gru:width=32"), or a model with weights.
+    `target`: any target (object or text such as "exp-4a"), a function (key, batch, length) → (x,
+    y), or arrays (x, y). `model`: a `ModelSpec` (or its fields as a mapping), a baseline's name
+    ("gru:width=32"), or a model with weights.
     """
     spec = spec if isinstance(spec, TrainSpec) else TrainSpec.from_values(spec or {})
     with jax.enable_x64(spec.precision == "float64"):
@@ -60,14 +63,21 @@ def train(target: Any, model: Any, spec: TrainSpec | Mapping[str, Any] | None = 
 
 
 def train_group(specs: Sequence[RunSpec]) -> Iterator[tuple[RunSpec, Record]]:
-    """Runs of one shape (`shape_key`), one after another, from one compiled program; yields as each is done.
+    """Runs of one shape (`shape_key`), one after another, from one compiled program; yields as each
+    is done.
 
-    Never batched by `vmap`: that changes the bits of sums, so a run would depend on its company, and it gains little where
-    time is spent (benchmarks/training.py, CPU time of 8 runs: 2.0 x at 27 us a step, 1.3 x at 42 us, 0.8 to 0.9 x with dot
-    products). A run is a single call, so nothing is lost between steps; more cores are used by more processes.
+    Never batched by `vmap`: that changes the bits of sums, so a run would depend on its company,
+    and it gains little where time is spent (benchmarks/training.py, CPU time of 8 runs: 2.0 x at 27
+    us a step, 1.3 x at 42 us, 0.8 to 0.9 x with dot products). A run is a single call, so nothing
+    is lost between steps; more cores are used by more processes.
     """
     keys = {shape_key(spec) for spec in specs}
-    require(len(keys) <= 1, f"a group of {len(keys)} shapes", "runs with equal shape_key", "group them by shape_key")
+    require(
+        len(keys) <= 1,
+        f"a group of {len(keys)} shapes",
+        "runs with equal shape_key",
+        "group them by shape_key",
+    )
     for spec in specs:
         yield spec, train(spec.target(), spec.model, spec.train, spec.seed).record
 
@@ -88,8 +98,12 @@ def _run(plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int) -> Run:
 Arguments = tuple[Params, Numbers, Keys, Splits]
 
 
-def arguments_of(plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int) -> tuple[Arguments, Any]:
-    """What a compiled run is called with, and the rest of the model (its structure and whatever is not trained)."""
+def arguments_of(
+    plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int
+) -> tuple[Arguments, Any]:
+    """What a compiled run is called with, and the rest of the model (its structure and whatever is
+    not trained).
+    """
     seeds = Seeds(seed)
     numbers = Numbers.of(spec, stops_of(spec, plan.samples, plan.batch))
     keys = Keys(seeds.data("train"), seeds.shuffle())
@@ -97,7 +111,9 @@ def arguments_of(plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int) -
     return (params, numbers, keys, splits_of(plan, seeds)), rest
 
 
-def run_function(plan: Plan, rest: Any) -> Callable[[Params, Numbers, Keys, Splits], tuple[Params, Row, jax.Array]]:
+def run_function(
+    plan: Plan, rest: Any
+) -> Callable[[Params, Numbers, Keys, Splits], tuple[Params, Row, jax.Array]]:
     """The run as a function of its arguments, to be compiled."""
 
     def answers(params: Params, x: jax.Array) -> jax.Array:

@@ -1,4 +1,5 @@
-"""The recipe of a training run: plain values, validated, hashable. Its content hash is the identity of the run.
+"""The recipe of a training run: plain values, validated, hashable. Its content hash is the identity
+of the run.
 
 >>> spec = RunSpec(memory="exp-4b", model={"attention": "dp-free", "ffn": "none"}, train={"steps": 100, "lr": 0.01}, seed=3)
 >>> spec.model.heads, spec.train.batch, len(spec.content_hash)
@@ -35,7 +36,8 @@ class Loss(enum.StrEnum):
     AUTO = "auto"  # cross-entropy for labels, squared otherwise
     SQUARED = "squared"
     CROSS_ENTROPY = "cross-entropy"
-    POPULATION = "population"  # the exact expectation of the squared loss: linear model, linear target, iid inputs
+    # the exact expectation of the squared loss: linear model, linear target, iid inputs
+    POPULATION = "population"
 
 
 class Method(enum.StrEnum):
@@ -59,19 +61,25 @@ class Effort(enum.StrEnum):
     """What the compiler spends on a run. On ten shapes of the experiments, against high:"""
 
     HIGH = "high"
-    MEDIUM = "medium"  # compiles in a third of the time, runs 1 to 1.6 times as long: for seconds of training
-    LOW = "low"  # compiles in a tenth of the time, runs 3 to 8 times as long: for a fraction of a second
+    # compiles in a third of the time, runs 1 to 1.6 times as long: for seconds of training
+    MEDIUM = "medium"
+    # compiles in a tenth of the time, runs 3 to 8 times as long: for a fraction of a second
+    LOW = "low"
 
 
 class OptimiserSpec(Spec):
-    """AdamW, or SGD with momentum b1. Weight decay acts on matrices only (no rates, offsets or norms); clip 0 is none."""
+    """AdamW, or SGD with momentum b1. Weight decay acts on matrices only (no rates, offsets or
+    norms); clip 0 is none.
+    """
 
     method: Method = Method.ADAMW
     b1: Share = 0.9
     b2: Share = 0.999
     eps: Positive = 1e-8
     weight_decay: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = 0.0
-    clip: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = 0.0  # largest global norm of a gradient
+    clip: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = (
+        0.0  # largest global norm of a gradient
+    )
 
 
 class ScheduleSpec(Spec):
@@ -85,8 +93,8 @@ class ScheduleSpec(Spec):
 class DataSpec(Spec):
     """Fresh sequences every step (samples 0), or a finite set, reshuffled every epoch.
 
-    Of a finite set the share `validation` is never trained on; with `patience` p the run stops after p log points
-    without a smaller validation loss, and the weights are those of the smallest.
+    Of a finite set the share `validation` is never trained on; with `patience` p the run stops
+    after p log points without a smaller validation loss, and the weights are those of the smallest.
     """
 
     samples: Number = 0
@@ -97,12 +105,19 @@ class DataSpec(Spec):
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> "DataSpec":
-        require(not self.patience or self.validation > 0, f"patience {self.patience} without validation", "a share", "set validation=0.2")
+        require(
+            not self.patience or self.validation > 0,
+            f"patience {self.patience} without validation",
+            "a share",
+            "set validation=0.2",
+        )
         return self
 
 
 class EvaluationSpec(Spec):
-    """Test sequences that training never meets; 0 means as in training. Longer ones show length generalisation."""
+    """Test sequences that training never meets; 0 means as in training. Longer ones show length
+    generalisation.
+    """
 
     batches: Count = 8
     batch: Number = 0
@@ -110,9 +125,11 @@ class EvaluationSpec(Spec):
 
 
 class TrainSpec(Spec):
-    """How a model is trained. `length` 0 is that of the user's arrays, or 128, or the target's shortest if that is more.
+    """How a model is trained. `length` 0 is that of the user's arrays, or 128, or the target's
+    shortest if that is more.
 
-    `log` is a number of equally spaced points, or the steps themselves; the last step is always one.
+    `log` is a number of equally spaced points, or the steps themselves; the last step is always
+    one.
     """
 
     steps: Number = 0  # 0: from data.epochs, or 1000
@@ -132,37 +149,57 @@ class TrainSpec(Spec):
     @pydantic.model_validator(mode="after")
     def _check(self) -> "TrainSpec":
         twice = self.steps and self.data.epochs
-        require(not twice, f"steps {self.steps} and epochs {self.data.epochs}", "one of the two", "leave one out")
+        require(
+            not twice,
+            f"steps {self.steps} and epochs {self.data.epochs}",
+            "one of the two",
+            "leave one out",
+        )
         return self
 
 
 def read_model(value: Any) -> ModelSpec | PartSpec:
-    """A Transformer by its fields, or a baseline by its kind ("gru:width=32", or a mapping with `kind`)."""
+    """A Transformer by its fields, or a baseline by its kind ("gru:width=32", or a mapping with
+    `kind`).
+    """
     if isinstance(value, ModelSpec):
         return value
     if isinstance(value, (str, PartSpec)) or (isinstance(value, Mapping) and "kind" in value):
         return baselines.spec(value)
-    require(isinstance(value, Mapping), f"model {value!r}", "fields of a Transformer, or a baseline", "for example model={'heads': 4}")
+    require(
+        isinstance(value, Mapping),
+        f"model {value!r}",
+        "fields of a Transformer, or a baseline",
+        "for example model={'heads': 4}",
+    )
     return ModelSpec.from_values(value)
 
 
 def read_memory(value: Any) -> PartSpec:
-    """A target with every option filled in: it is built once, so a corpus enters with its hash and bad options are refused."""
+    """A target with every option filled in: it is built once, so a corpus enters with its hash and
+    bad options are refused.
+    """
     target = targets.build(value)
     require(
-        targets.base in type(target).__mro__ and getattr(type(target), "kind", None) in targets.names(),
+        targets.base in type(target).__mro__
+        and getattr(type(target), "kind", None) in targets.names(),
         f"memory {type(target).__name__}",
         "a registered target",
         "register it, or call train() with the object",
     )
-    return PartSpec(kind=target.kind, options={f.name: getattr(target, f.name) for f in dataclasses.fields(target)})  # type: ignore[arg-type]
+    return PartSpec(
+        kind=target.kind,
+        options={f.name: getattr(target, f.name) for f in dataclasses.fields(target)},
+    )  # type: ignore[arg-type]
 
 
 class RunSpec(Spec):
     """One run: a memory, a model, how to train it, a seed."""
 
     memory: Annotated[PartSpec, pydantic.BeforeValidator(read_memory)]
-    model: Annotated[ModelSpec | PartSpec, pydantic.PlainValidator(read_model)] = ModelSpec.from_values({})
+    model: Annotated[ModelSpec | PartSpec, pydantic.PlainValidator(read_model)] = (
+        ModelSpec.from_values({})
+    )
     train: TrainSpec = TrainSpec()
     seed: Annotated[int, pydantic.Field(ge=0, lt=2**32)] = 0
 
@@ -176,11 +213,13 @@ class RunSpec(Spec):
 
 
 def shape_key(spec: RunSpec) -> str:
-    """Runs with equal keys share one compiled program: they differ in seed and in traced numbers only.
+    """Runs with equal keys share one compiled program: they differ in seed and in traced numbers
+    only.
 
-    Traced are the steps and log points (not how many points), learning rate, schedule, moments, weight decay, clip, limit,
-    patience, and everything that only decides which weights training starts from (such as the rates of a bias).
-    An impossible combination is refused here, before any work.
+    Traced are the steps and log points (not how many points), learning rate, schedule, moments,
+    weight decay, clip, limit, patience, and everything that only decides which weights training
+    starts from (such as the rates of a bias). An impossible combination is refused here, before any
+    work.
     """
     from headcount.train.plan import shape_of  # the plan reads specs
 

@@ -1,7 +1,7 @@
 """What a run trains, validates and tests on.
 
-A target gives fresh sequences for training, and for testing those of `held_out()` on another stream of seeds. Arrays are
-shuffled once and split by rows; no row is in two splits.
+A target gives fresh sequences for training, and for testing those of `held_out()` on another stream
+of seeds. Arrays are shuffled once and split by rows; no row is in two splits.
 """
 
 import functools
@@ -22,7 +22,9 @@ from headcount.train.spec import Effort, Loss
 
 
 class Splits(NamedTuple):
-    """What a run holds in memory. `train` is None for fresh data; the other two are [batches, B, …]."""
+    """What a run holds in memory. `train` is None for fresh data; the other two are [batches, B,
+    …].
+    """
 
     train: Batch | None
     validation: Batch | None
@@ -42,16 +44,25 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
     count = plan.samples + plan.validation
     every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"))
     every = jax.tree.map(lambda a: np.asarray(a)[0], every)
-    train, kept = (jax.tree.map(lambda a, part=part: a[part], every) for part in (slice(plan.samples), slice(plan.samples, None)))
+    train, kept = (
+        jax.tree.map(lambda a, part=part: a[part], every)
+        for part in (slice(plan.samples), slice(plan.samples, None))
+    )
     return Splits(train, in_batches(kept, plan.batch) if plan.validation else None, test)
 
 
 @functools.lru_cache(maxsize=16)
-def _drawn(source: AbstractTarget | Sampler, precision: str, batches: int, batch: int, length: int) -> Callable[[jax.Array], Batch]:
-    """A compiled function from a key to [batches, B, …] sequences (`precision` tells calls in different float types apart)."""
+def _drawn(
+    source: AbstractTarget | Sampler, precision: str, batches: int, batch: int, length: int
+) -> Callable[[jax.Array], Batch]:
+    """A compiled function from a key to [batches, B, …] sequences (`precision` tells calls in
+    different float types apart).
+    """
 
     def draw(key: jax.Array) -> Batch:
-        return jax.lax.map(lambda i: source.sample(fold(key, i), batch, length), jnp.arange(batches))
+        return jax.lax.map(
+            lambda i: source.sample(fold(key, i), batch, length), jnp.arange(batches)
+        )
 
     return compiled(draw, jax.random.key(0), effort=Effort.LOW).call  # runs once
 
@@ -62,8 +73,14 @@ def _rows(source: Arrays, plan: Plan, seed: int) -> Splits:
     order = np.random.default_rng([seed, n]).permutation(n)
     tested = n - plan.samples - plan.validation
     parts = np.split(order, [tested, tested + plan.validation])
-    test, kept, train = (jax.tree.map(lambda a, rows=rows: np.asarray(a)[rows], source.batch) for rows in parts)
-    return Splits(train, in_batches(kept, plan.batch) if plan.validation else None, in_batches(test, plan.test[1]))
+    test, kept, train = (
+        jax.tree.map(lambda a, rows=rows: np.asarray(a)[rows], source.batch) for rows in parts
+    )
+    return Splits(
+        train,
+        in_batches(kept, plan.batch) if plan.validation else None,
+        in_batches(test, plan.test[1]),
+    )
 
 
 def in_batches(rows: Batch, size: int) -> Batch:

@@ -2,8 +2,9 @@
 
     outer scan over log points { inner loop over steps { step }; evaluate; keep the best }
 
-The inner loop ends early when the loss is not finite or above the limit (the weights before that step are kept) or when
-the validation loss has not fallen for `patience` log points. Nothing returns to Python before the run is over.
+The inner loop ends early when the loss is not finite or above the limit (the weights before that
+step are kept) or when the validation loss has not fallen for `patience` log points. Nothing returns
+to Python before the run is over.
 """
 
 from collections.abc import Callable
@@ -59,16 +60,26 @@ class Row(NamedTuple):
     lag_errors: jax.Array  # [M] of `plan.lags`
 
 
-def step(plan: Plan, answers: Answers, numbers: Numbers, keys: Keys, splits: Splits, state: State) -> State:
-    """One step: data, loss and gradient, update; no update from a loss that is not finite or too large."""
+def step(
+    plan: Plan, answers: Answers, numbers: Numbers, keys: Keys, splits: Splits, state: State
+) -> State:
+    """One step: data, loss and gradient, update; no update from a loss that is not finite or too
+    large.
+    """
     batch, order = next_batch(plan, keys, splits, state)  # [B, N, d], [B, R, o]
-    loss, grads = jax.value_and_grad(lambda params: objective(plan, answers, params, batch))(state.params)
+    loss, grads = jax.value_and_grad(lambda params: objective(plan, answers, params, batch))(
+        state.params
+    )
     fine = jnp.isfinite(loss) & (loss <= numbers.limit)
     lr = rate(plan.schedule, numbers, state.step)
-    updates, moments = optimiser(plan.optimiser, numbers, lr).update(grads, state.moments, state.params)
+    updates, moments = optimiser(plan.optimiser, numbers, lr).update(
+        grads, state.moments, state.params
+    )
     return state._replace(
         step=state.step + fine,
-        params=jax.tree.map(lambda weight, update: jnp.where(fine, weight + update, weight), state.params, updates),
+        params=jax.tree.map(
+            lambda weight, update: jnp.where(fine, weight + update, weight), state.params, updates
+        ),
         moments=moments,
         order=order,
         alive=fine,
@@ -84,14 +95,20 @@ def objective(plan: Plan, answers: Answers, params: Params, batch: Batch | None)
     return mean_loss(plan.loss, answers(params, batch.x), batch)
 
 
-def expected(plan: Plan, answers: Answers, params: Params, length: int) -> tuple[jax.Array, jax.Array]:
-    """The population loss on sequences of some length, and what is left of each lag that the target reads."""
+def expected(
+    plan: Plan, answers: Answers, params: Params, length: int
+) -> tuple[jax.Array, jax.Array]:
+    """The population loss on sequences of some length, and what is left of each lag that the target
+    reads.
+    """
     source = plan.source
     between = gap(lambda x, _: answers(params, x), source.evaluate, plan.read, length, source.dim)  # type: ignore[union-attr]
     return population_loss(between, variance_of(source)), lag_errors(between, plan.read, plan.lags)
 
 
-def next_batch(plan: Plan, keys: Keys, splits: Splits, state: State) -> tuple[Batch | None, jax.Array]:
+def next_batch(
+    plan: Plan, keys: Keys, splits: Splits, state: State
+) -> tuple[Batch | None, jax.Array]:
     """Fresh sequences from the step's own key, or the next rows of the epoch's order."""
     if plan.loss is Loss.POPULATION:
         return None, state.order
@@ -99,7 +116,9 @@ def next_batch(plan: Plan, keys: Keys, splits: Splits, state: State) -> tuple[Ba
         return plan.source.sample(fold(keys.data, state.step), plan.batch, plan.length), state.order  # type: ignore[union-attr]
     epoch, place = state.step // plan.epoch, state.step % plan.epoch
     order = jax.lax.cond(
-        place == 0, lambda: jax.random.permutation(fold(keys.shuffle, epoch), plan.samples).astype(jnp.int32), lambda: state.order
+        place == 0,
+        lambda: jax.random.permutation(fold(keys.shuffle, epoch), plan.samples).astype(jnp.int32),
+        lambda: state.order,
     )
     rows = jax.lax.dynamic_slice(order, (place * plan.batch,), (plan.batch,))
     return jax.tree.map(lambda array: array[rows], splits.train), order
@@ -109,7 +128,10 @@ def evaluate(plan: Plan, answers: Answers, params: Params, batches: Batch) -> Su
     """Means over [batches, B, …] sequences; `reads` is their number."""
 
     def add(sums: Sums, batch: Batch) -> tuple[Sums, None]:
-        return jax.tree.map(jnp.add, sums, measured(plan.loss, answers(params, batch.x), batch)), None
+        return (
+            jax.tree.map(jnp.add, sums, measured(plan.loss, answers(params, batch.x), batch)),
+            None,
+        )
 
     zero = jnp.zeros((), plan.precision)
     sums, _ = jax.lax.scan(add, Sums(zero, zero, zero), batches)
@@ -117,7 +139,9 @@ def evaluate(plan: Plan, answers: Answers, params: Params, batches: Batch) -> Su
     return Sums(sums.loss / reads, sums.right / reads, sums.reads)
 
 
-def log_point(plan: Plan, answers: Answers, numbers: Numbers, splits: Splits, state: State, since: jax.Array) -> tuple[State, Row]:
+def log_point(
+    plan: Plan, answers: Answers, numbers: Numbers, splits: Splits, state: State, since: jax.Array
+) -> tuple[State, Row]:
     """Evaluate, and keep the weights with the smallest validation loss."""
     zero, by_lag = jnp.zeros((), plan.precision), jnp.zeros(len(plan.lags), plan.precision)
     if splits.test is not None:
@@ -125,29 +149,51 @@ def log_point(plan: Plan, answers: Answers, numbers: Numbers, splits: Splits, st
     else:  # nothing was drawn: the expectation is exact
         loss, by_lag = expected(plan, answers, state.params, plan.test[2])
         test = Sums(loss, zero, zero)
-    row = Row(state.step, state.total / jnp.maximum(state.step - since, 1), test.loss, test.right, zero, by_lag)
+    row = Row(
+        state.step,
+        state.total / jnp.maximum(state.step - since, 1),
+        test.loss,
+        test.right,
+        zero,
+        by_lag,
+    )
     if splits.validation is None:
         return state, row
     loss = evaluate(plan, answers, state.params, splits.validation).loss
     better = loss < state.best
     waited = jnp.where(better, 0, state.waited + 1)
-    best_params = jax.tree.map(lambda new, old: jnp.where(better, new, old), state.params, state.best_params)
+    best_params = jax.tree.map(
+        lambda new, old: jnp.where(better, new, old), state.params, state.best_params
+    )
     patient = (numbers.patience == 0) | (waited < numbers.patience)
-    state = state._replace(best=jnp.where(better, loss, state.best), best_params=best_params, waited=waited, alive=state.alive & patient)
+    state = state._replace(
+        best=jnp.where(better, loss, state.best),
+        best_params=best_params,
+        waited=waited,
+        alive=state.alive & patient,
+    )
     return state, row._replace(validation_loss=loss)
 
 
 def start(plan: Plan, numbers: Numbers, params: Params) -> State:
-    """The state before the first step. Without a validation split there is no second set of weights to carry."""
+    """The state before the first step. Without a validation split there is no second set of weights
+    to carry.
+    """
     zero, none = jnp.zeros((), plan.precision), jnp.zeros((), jnp.int32)
     moments = optimiser(plan.optimiser, numbers, zero).init(params)
     order = jnp.zeros(plan.samples, jnp.int32)
     best = params if plan.validation else None
-    return State(none, params, moments, order, jnp.array(True), none, zero, zero + jnp.inf, best, none)
+    return State(
+        none, params, moments, order, jnp.array(True), none, zero, zero + jnp.inf, best, none
+    )
 
 
-def whole_run(plan: Plan, answers: Answers, params: Params, numbers: Numbers, keys: Keys, splits: Splits) -> tuple[Params, Row, jax.Array]:
-    """Weights (the best ones where patience was asked for), log rows [points], the step that diverged or 0."""
+def whole_run(
+    plan: Plan, answers: Answers, params: Params, numbers: Numbers, keys: Keys, splits: Splits
+) -> tuple[Params, Row, jax.Array]:
+    """Weights (the best ones where patience was asked for), log rows [points], the step that
+    diverged or 0.
+    """
 
     def to_stop(state: State, stop: jax.Array) -> tuple[State, Row]:
         since = state.step
@@ -159,11 +205,18 @@ def whole_run(plan: Plan, answers: Answers, params: Params, numbers: Numbers, ke
         zero = jnp.zeros((), plan.precision)
         skipped = Row(state.step, zero, zero, zero, zero, jnp.zeros(len(plan.lags), plan.precision))
         reached = state.step == stop
-        return jax.lax.cond(reached, lambda s: log_point(plan, answers, numbers, splits, s, since), lambda s: (s, skipped), state)
+        return jax.lax.cond(
+            reached,
+            lambda s: log_point(plan, answers, numbers, splits, s, since),
+            lambda s: (s, skipped),
+            state,
+        )
 
     state, rows = jax.lax.scan(to_stop, start(plan, numbers, params), jnp.asarray(numbers.stops))
     params = state.params
     if plan.validation:
         chosen = numbers.patience > 0
-        params = jax.tree.map(lambda best, last: jnp.where(chosen, best, last), state.best_params, params)
+        params = jax.tree.map(
+            lambda best, last: jnp.where(chosen, best, last), state.best_params, params
+        )
     return params, rows, state.diverged

@@ -22,7 +22,9 @@ _INITIALISERS: dict[tuple[Any, ...], Program] = {}
 def build(recipe: ModelSpec | PartSpec, source: Source, key: jax.Array) -> AbstractModel:
     """Fresh weights with the source's sizes."""
     if isinstance(recipe, ModelSpec):
-        return recipe.build(key, dim=source.dim, vocabulary=source.vocabulary, outputs=source.outputs)
+        return recipe.build(
+            key, dim=source.dim, vocabulary=source.vocabulary, outputs=source.outputs
+        )
     return baselines.build(recipe, source.dim, source.vocabulary, source.outputs, key)
 
 
@@ -32,10 +34,14 @@ def structure(recipe: ModelSpec | PartSpec, source: Source) -> AbstractModel:
 
 
 def fresh_model(recipe: ModelSpec | PartSpec, source: Source, seed: int) -> AbstractModel:
-    """Random weights from the seed's own stream; compiled, so that they are the same to the bit wherever they are made."""
+    """Random weights from the seed's own stream; compiled, so that they are the same to the bit
+    wherever they are made.
+    """
     tree = jax.tree.structure(structure(recipe, source))
     known = (content_hash(recipe), tree, jnp.result_type(float))
     key = Seeds(seed).init()
     if known not in _INITIALISERS:
-        _INITIALISERS[known] = compiled(lambda key: jax.tree.leaves(build(recipe, source, key)), key, effort=Effort.LOW)
+        _INITIALISERS[known] = compiled(
+            lambda key: jax.tree.leaves(build(recipe, source, key)), key, effort=Effort.LOW
+        )
     return jax.tree.unflatten(tree, _INITIALISERS[known].call(key))

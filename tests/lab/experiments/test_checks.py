@@ -1,4 +1,6 @@
-"""Depth, heads and bias: well formed at every profile, floors checked by hand, one arm of each trained."""
+"""Depth, heads and bias: well formed at every profile, floors checked by hand, one arm of each
+trained.
+"""
 
 import numpy as np
 import pytest
@@ -42,14 +44,20 @@ def test_every_study_is_well_formed(name, profile):
 def test_specs_of_the_checks_validate(name, profile):
     (study,) = STUDIES[name](profile)
     runs = planned(study)
-    assert len({run.spec.content_hash for run in runs}) == len(runs) == len(study.arms) * len(study.seeds)
+    assert (
+        len({run.spec.content_hash for run in runs})
+        == len(runs)
+        == len(study.arms) * len(study.seeds)
+    )
     assert profile is not Profile.SMOKE or len(study.arms) <= 3
 
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_one_arm_of_each_trains(name):
     (study,) = STUDIES[name](Profile.SMOKE)
-    spec = RunSpec.from_values(merged(study.arms[0].run, {"train": {"steps": 2, "log": 1, "batch": 4}}))
+    spec = RunSpec.from_values(
+        merged(study.arms[0].run, {"train": {"steps": 2, "log": 1, "batch": 4}})
+    )
     final = train(spec.target(), spec.model, spec.train, 0).record.final
     assert np.isfinite(final["eval_loss"])
     assert final["eval_loss"] > 0
@@ -89,7 +97,9 @@ def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
     assert composed_numbers(8, 2).possible < 1e-12
 
 
-@pytest.mark.parametrize(("lag", "float32", "bfloat16"), [(2, 1.1e-9, 0.0031), (4, 0.0136, 0.442), (8, 0.7931, 0.8102)])
+@pytest.mark.parametrize(
+    ("lag", "float32", "bfloat16"), [(2, 1.1e-9, 0.0031), (4, 0.0136, 0.442), (8, 0.7931, 0.8102)]
+)
 def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
     """Limits found by other searches; training reached 0.848 at lag 8."""
     numbers = composed_numbers(lag, 1)
@@ -100,7 +110,9 @@ def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
 def test_layers_compose_as_the_formats_hold_them():
     one, two, three = (composed_numbers(8, layers) for layers in (1, 2, 3))
     assert two.possible < two.float32 < two.bfloat16 <= one.bfloat16
-    assert two.possible < 1e-12 < 1e-3 < two.float32 < 0.1 < one.float32  # unrounded weights of 1e38 are no floor
+    assert (
+        two.possible < 1e-12 < 1e-3 < two.float32 < 0.1 < one.float32
+    )  # unrounded weights of 1e38 are no floor
     assert three.float32 < two.float32
     assert three.bfloat16 < 0.1 < two.bfloat16
     assert two.floor == two.float32
@@ -139,14 +151,19 @@ def test_a_table_as_the_formats_hold_it():
     numbers = bias_numbers("power:1.2", "table", 2, 64)
     assert numbers.possible == 0 < numbers.float32 < 1e-12
     rho = kernels.build("power:1.2").values(64)[1:]
-    assert 0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)  # probability and weight, 2^-9 of each value at most
+    assert (
+        0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)
+    )  # probability and weight, 2^-9 of each value at most
 
 
 @pytest.mark.parametrize(
     ("bias", "curve"),
     [
         ("kerple-log", lambda s: (1 + 1e-4 * s) ** -500.0),  # nearly e^{-0.05 s}
-        ("peak", lambda s: np.exp(-2e-5 * ((s + 1250) ** 2 - 1250**2))),  # a centre before lag 0: e^{-0.05 s} times a slow factor
+        (
+            "peak",
+            lambda s: np.exp(-2e-5 * ((s + 1250) ** 2 - 1250**2)),
+        ),  # a centre before lag 0: e^{-0.05 s} times a slow factor
     ],
 )
 def test_two_numbers_a_head_are_used(bias, curve):
@@ -161,10 +178,14 @@ def test_two_numbers_a_head_are_used(bias, curve):
 
 def test_floors_by_hand():
     rho = kernels.build("power:1.2").values(64)[1:]
-    assert bias_numbers("power:1.2", "none", 2, 64).possible == pytest.approx(((rho - rho.mean()) ** 2).sum())
+    assert bias_numbers("power:1.2", "none", 2, 64).possible == pytest.approx(
+        ((rho - rho.mean()) ** 2).sum()
+    )
     curves = np.exp(-np.outer(np.arange(1, 64), [2.0**-4, 2.0**-8]))
     best = min(  # a crude search must not beat least squares
-        ((rho - curves @ [a, b]) ** 2).sum() for a in np.linspace(-1, 2, 61) for b in np.linspace(-1, 2, 61)
+        ((rho - curves @ [a, b]) ** 2).sum()
+        for a in np.linspace(-1, 2, 61)
+        for b in np.linspace(-1, 2, 61)
     )
     found = bias_numbers("power:1.2", "alibi", 2, 64).possible
     assert found <= best <= found * 1.1

@@ -7,15 +7,32 @@ import pytest
 
 from headcount.lab.experiments import exp_1b, exp_2b, exp_3b, exp_4a, exp_4b
 from headcount.lab.experiments.kernel_numbers import kernel_numbers
-from headcount.lab.experiments.sparse_numbers import affine_floor, code_numbers, promised, unreachable_numbers, walsh
+from headcount.lab.experiments.sparse_numbers import (
+    affine_floor,
+    code_numbers,
+    promised,
+    unreachable_numbers,
+    walsh,
+)
 from headcount.lab.experiments.study import Profile, Variant
-from headcount.lab.experiments.triangle_floor import VARIANCE, follower, lower, possible, triangle_numbers
+from headcount.lab.experiments.triangle_floor import (
+    VARIANCE,
+    follower,
+    lower,
+    possible,
+    triangle_numbers,
+)
 from headcount.memory.readouts import Triangle
 
 
 @pytest.mark.parametrize(("heads", "floor"), [(1, 1.87), (2, 0.212), (4, 1.7e-3)])
 def test_floors_of_2b_as_meant(heads, floor):
-    arms = {arm.name: arm for arm in next(s for s in exp_2b.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT).arms}
+    arms = {
+        arm.name: arm
+        for arm in next(
+            s for s in exp_2b.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT
+        ).arms
+    }
     numbers = arms[f"heads-{heads}"].numbers()
     assert numbers.possible == pytest.approx(floor, rel=5e-3)
     assert 0 < numbers.lower < numbers.possible
@@ -34,7 +51,9 @@ def test_floors_of_4a_and_4b():
     assert light("log1p", 1).possible == pytest.approx(1.0e-7, rel=0.02)
     assert light("lin", 1).possible == 0
     assert light("log1p", 16).possible < 1e-15
-    assert light("log1p", 16).float32 <= light("log1p", 2).float32 < light("log1p", 1).float32  # fewer heads are among more
+    assert (
+        light("log1p", 16).float32 <= light("log1p", 2).float32 < light("log1p", 1).float32
+    )  # fewer heads are among more
     assert pytest.approx(7.484, abs=1e-3) == exp_4a.ENERGY
     assert pytest.approx(1 / (1 - np.exp(-10))) == exp_4b.ENERGY
 
@@ -68,15 +87,25 @@ def test_numbers_of_an_unreachable_arm():
 
 @pytest.mark.parametrize(
     ("arm", "limit"),  # limits: what training reached
-    [("lin-64-lags", 2.8703), ("lin-1-lags", 2.96), ("log-64-lags", 2.9449), ("log-1-positions", 2.99100), ("log-64-positions", 2.9725)],
+    [
+        ("lin-64-lags", 2.8703),
+        ("lin-1-lags", 2.96),
+        ("log-64-lags", 2.9449),
+        ("log-1-positions", 2.99100),
+        ("log-64-positions", 2.9725),
+    ],
 )
 def test_linear_arms_on_far_signs_have_weights(arm, limit):
-    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely many lags, where there are 1000."""
+    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely many
+    lags, where there are 1000.
+    """
     arms = {each.name: each for each in exp_2b.as_written(Profile.LAPTOP).arms}
     numbers = arms[arm].numbers()
     assert numbers.lower <= numbers.possible <= limit
     assert numbers.possible <= numbers.float32 * (1 + 1e-6)
-    assert numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02  # rounded probabilities leave the class, which may help a little
+    assert (
+        numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02
+    )  # rounded probabilities leave the class, which may help a little
     assert (numbers.constant, numbers.lower_for) == (False, "sum|a| <= 1e+09")
     assert numbers.floor >= numbers.possible
 
@@ -131,7 +160,9 @@ def test_triangle_network_reaches_what_is_said(m):
 
 def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
     for m in (8, 16, 32, 48, 62):
-        simple = (63 - m) / 768  # V of slope 64 within 1/64 of a knot: 64^2 (1/64)^3 / 6, density 1/2
+        simple = (
+            63 - m
+        ) / 768  # V of slope 64 within 1/64 of a knot: 64^2 (1/64)^3 / 6, density 1/2
         assert simple < lower(32, m) < possible(32, m) <= VARIANCE
     assert lower(32, 63) == 0
     assert lower(32, 16, grid=16) >= lower(32, 16) - 1e-9  # a finer grid is sharper
@@ -140,7 +171,9 @@ def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
 
 @pytest.mark.parametrize("m", [2, 4, 16, 64, 65])
 def test_triangle_network_survives_rounding(m):
-    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the weights exactly."""
+    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the weights
+    exactly.
+    """
     numbers = triangle_numbers(32, m)
     assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
     assert numbers.bfloat16 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
@@ -161,7 +194,9 @@ def test_triangle_floor_holds_against_fitted_functions():
         best = np.inf
         for _ in range(300):
             knots = np.sort(generator.choice(np.arange(1, 16), m, replace=False)) / 8 - 1
-            columns = np.concatenate([np.ones((len(u), 1)), u[:, None], np.maximum(u[:, None] - knots, 0)], axis=1)
+            columns = np.concatenate(
+                [np.ones((len(u), 1)), u[:, None], np.maximum(u[:, None] - knots, 0)], axis=1
+            )
             fit = np.linalg.lstsq(columns, wave, rcond=None)[0]
             best = min(best, float(np.mean((columns @ fit - wave) ** 2)))
         assert lower(4, m) <= best + 1e-4

@@ -1,4 +1,6 @@
-"""Experiments 1a and 3b: well formed at every profile, equal in parameters where they say so, trainable."""
+"""Experiments 1a and 3b: well formed at every profile, equal in parameters where they say so,
+trainable.
+"""
 
 import math
 
@@ -41,7 +43,9 @@ def test_the_criteria_of_3b():
     claims = {part.name: part.claim for part in study.hypothesis.parts}
     assert claims["recall with"] == AccuracyAtLeast("recall-dp", 0.99)
     assert claims["recall without"] == AccuracyBelow("recall-dp-free", 0.6)
-    assert 0.5 ** len(study.seeds) <= 0.05 / 8  # ten seeds that agree exactly pass Holm over the eight
+    assert (
+        0.5 ** len(study.seeds) <= 0.05 / 8
+    )  # ten seeds that agree exactly pass Holm over the eight
     shapes = {arm.name: arm.run["model"] for arm in study.arms}
     assert shapes["text-dp-free-3x"]["heads"] == 3 * shapes["text-dp"]["heads"]
     assert shapes["text-dp-free-3x"]["hidden"] == 3 * shapes["text-dp"]["hidden"]
@@ -71,7 +75,10 @@ def test_a_corpus_replaces_the_standard_library(tmp_path):
 def test_one_arm_trains(experiment, name):
     (study,) = experiment.studies(Profile.SMOKE)
     arm = next(arm for arm in study.arms if arm.name == name)
-    short = merged(arm.run, {"train": {"steps": 2, "log": 1, "evaluation": {"batches": 1}, "schedule": {"warmup": 1}}})
+    short = merged(
+        arm.run,
+        {"train": {"steps": 2, "log": 1, "evaluation": {"batches": 1}, "schedule": {"warmup": 1}}},
+    )
     spec = RunSpec.from_values(short)
     final = train(spec.target(), spec.model, spec.train, 0).record.final
     assert 2 < final["eval_loss"] < 2 * math.log(128)

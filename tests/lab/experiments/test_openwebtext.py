@@ -1,4 +1,6 @@
-"""The ready plan for OpenWebText: it reads, its arms are equal where it says so, and it refuses a missing corpus in one line."""
+"""The ready plan for OpenWebText: it reads, its arms are equal where it says so, and it refuses a
+missing corpus in one line.
+"""
 
 from pathlib import Path
 
@@ -21,7 +23,9 @@ def test_the_plan_is_complete_and_its_arms_are_equal(tmp_path):
     values["baseline"]["memory"]["path"] = str(tmp_path)
     specs = SweepPlan.from_values(values).specs(RunSpec.from_values)
     assert len(specs) == 6 * 5
-    base, deep, wide, dp, free, triple = (parameters(Arm("", spec.to_plain())) for spec in specs[::5])
+    base, deep, wide, dp, free, triple = (
+        parameters(Arm("", spec.to_plain())) for spec in specs[::5]
+    )
     assert base < deep
     assert abs(wide / deep - 1) < 0.05
     assert abs(free / dp - 1) < 0.05

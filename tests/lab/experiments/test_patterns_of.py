@@ -20,13 +20,20 @@ def finals(**columns):
 
 
 def meant(experiment):
-    return next(study for study in experiment.studies(Profile.SMOKE) if study.variant is Variant.AS_MEANT)
+    return next(
+        study for study in experiment.studies(Profile.SMOKE) if study.variant is Variant.AS_MEANT
+    )
 
 
 def test_too_little_depth_from_chains_of_different_hops():
-    """Only where a deeper arm of the same study learned the longer chain: else it may be training."""
+    """Only where a deeper arm of the same study learned the longer chain: else it may be
+    training.
+    """
     (study,) = heads.studies(Profile.LAPTOP)
-    short = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
+    short = {
+        "hops-1-layers-1-heads-6": finals(accuracy=0.99),
+        "hops-2-layers-1-heads-6": finals(accuracy=0.3),
+    }
     for deeper, failure in ((0.97, Failure.DEPTH), (0.41, Failure.UNDECIDED)):
         told = {**short, "hops-2-layers-2-heads-6": finals(accuracy=deeper)}
         found = diagnosed(study, told, {})
@@ -34,7 +41,9 @@ def test_too_little_depth_from_chains_of_different_hops():
         assert all(diagnosis.failure is failure for diagnosis in found.values())
         pattern = patterns_of(study, told, {})["hops-1-layers-1-heads-6"].hops
         assert pattern.deeper.tolist() == [0.99, deeper]
-    assert all(diagnosis.failure is Failure.UNDECIDED for diagnosis in diagnosed(study, short, {}).values())  # no control at all
+    assert all(
+        diagnosis.failure is Failure.UNDECIDED for diagnosis in diagnosed(study, short, {}).values()
+    )  # no control at all
     assert pattern.accuracy.tolist() == [0.99, 0.3]
     assert pattern.chance == pytest.approx(1 / 6)
     assert pattern.samples == 256
@@ -47,7 +56,11 @@ def test_no_pattern_without_the_first_hop():
 
 @pytest.mark.parametrize(
     ("trained", "tested", "failure"),
-    [(1e-6, 0.2, Failure.EXTRAPOLATION), (1e-6, 1.1e-6, Failure.NONE), (0.2, 0.2, Failure.UNDECIDED)],
+    [
+        (1e-6, 0.2, Failure.EXTRAPOLATION),
+        (1e-6, 1.1e-6, Failure.NONE),
+        (0.2, 0.2, Failure.UNDECIDED),
+    ],
 )
 def test_extrapolation_from_the_two_lengths(trained, tested, failure):
     (study,) = bias_studies(Profile.SMOKE)
@@ -59,29 +72,46 @@ def test_heavy_tails_reach_beyond_the_trained_length():
     (study,) = bias_studies(Profile.LAPTOP)
     lengths = patterns_of(study, {"table power:0.5": finals()}, {})["table power:0.5"].lengths
     assert lengths.reach > 64
-    assert reach_of(EssentialMemory((Exponential(0.5),)), 256) < reach_of(EssentialMemory((Power(1.5),)), 256) < 64
+    assert (
+        reach_of(EssentialMemory((Exponential(0.5),)), 256)
+        < reach_of(EssentialMemory((Power(1.5),)), 256)
+        < 64
+    )
 
 
 @pytest.mark.parametrize(
     ("loss", "floor", "more", "failure"),
-    [(0.2, 1e-9, 1e-9, Failure.TRAINING), (0.2, 0.19, 1e-4, Failure.HEADS), (1e-9, 1e-9, 1e-9, Failure.NONE)],
+    [
+        (0.2, 1e-9, 1e-9, Failure.TRAINING),
+        (0.2, 0.19, 1e-4, Failure.HEADS),
+        (1e-9, 1e-9, 1e-9, Failure.NONE),
+    ],
 )
 def test_floors_name_training_and_heads(loss, floor, more, failure):
     study = meant(exp_4a)
     names = [arm.name for arm in study.arms]
-    numbers = {name: Numbers(possible=more) for name in names} | {"lin-1": Numbers(possible=floor), "log-1": Numbers(possible=floor)}
+    numbers = {name: Numbers(possible=more) for name in names} | {
+        "lin-1": Numbers(possible=floor),
+        "log-1": Numbers(possible=floor),
+    }
     found = diagnosed(study, {name: finals(eval_loss=loss) for name in names}, numbers)
     assert found["lin-1"].failure is failure
 
 
 def test_floors_say_nothing_at_another_length_than_trained():
-    """Trained on 256 tokens and tested on 1000: a loss above the floor at 1000 may be extrapolation."""
+    """Trained on 256 tokens and tested on 1000: a loss above the floor at 1000 may be
+    extrapolation.
+    """
     study = exp_4a.longer(Profile.LAPTOP)
     numbers = {arm.name: Numbers(possible=1e-9) for arm in study.arms}
-    found = patterns_of(study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers)
+    found = patterns_of(
+        study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers
+    )
     assert found
     assert all(pattern.floors is None and pattern.lengths is not None for pattern in found.values())
-    told = diagnosed(study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers)
+    told = diagnosed(
+        study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers
+    )
     assert all(diagnosis.failure is not Failure.TRAINING for diagnosis in told.values())
 
 
@@ -89,30 +119,49 @@ def test_the_cell_is_named_where_there_are_several():
     study = next(s for s in exp_4a.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT)
     assert len(study.cells) > 1
     names = [arm.name for arm in study.arms]
-    found = diagnosed(study, {name: finals(eval_loss=0.2) for name in names}, {name: Numbers(possible=1e-9) for name in names})
+    found = diagnosed(
+        study,
+        {name: finals(eval_loss=0.2) for name in names},
+        {name: Numbers(possible=1e-9) for name in names},
+    )
     assert {diagnosis.cell for diagnosis in found.values()} == {next(iter(study.cells))}
     (one,) = heads.studies(Profile.LAPTOP)
-    told = {"hops-1-layers-1-heads-6": finals(accuracy=0.99), "hops-2-layers-1-heads-6": finals(accuracy=0.3)}
+    told = {
+        "hops-1-layers-1-heads-6": finals(accuracy=0.99),
+        "hops-2-layers-1-heads-6": finals(accuracy=0.3),
+    }
     assert {diagnosis.cell for diagnosis in diagnosed(one, told, {}).values()} == {""}
 
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
-    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with one at the variance neither 'no'."""
+    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with one
+    at the variance neither 'no'.
+    """
     study = next(s for s in exp_2b.studies(Profile.FULL) if s.variant is Variant.AS_WRITTEN)
     names = [arm.name for arm in study.arms]
     numbers = {name: Numbers(possible=3.0, lower=2.99, constant=constant) for name in names}
-    told = {name: finals(eval_loss=3.0, train_loss=3.0, **dict.fromkeys(LAGS, 1.0)) for name in names}
+    told = {
+        name: finals(eval_loss=3.0, train_loss=3.0, **dict.fromkeys(LAGS, 1.0)) for name in names
+    }
     found = diagnosed(study, told, numbers)
-    assert any(pattern.floors is not None for pattern in patterns_of(study, told, numbers).values()) is not constant
+    assert (
+        any(pattern.floors is not None for pattern in patterns_of(study, told, numbers).values())
+        is not constant
+    )
     assert all(diagnosis.failure is Failure.UNDECIDED for diagnosis in found.values())
-    assert all(diagnosis.checks[Failure.BIAS].answer is not Answer.NO for diagnosis in found.values())
+    assert all(
+        diagnosis.checks[Failure.BIAS].answer is not Answer.NO for diagnosis in found.values()
+    )
 
 
 def test_diverged_runs_have_no_pattern():
     study = meant(exp_4a)
     numbers = {arm.name: Numbers(possible=0.1) for arm in study.arms}
-    assert patterns_of(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers) == {}
+    assert (
+        patterns_of(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers)
+        == {}
+    )
 
 
 @pytest.mark.parametrize("id", STUDIES)

@@ -67,12 +67,51 @@ def test_neurons_fall_like_one_over_the_square_root():
 
 
 def test_a_table_that_contradicts_its_bound_is_refused():
-    table = RateTable("t", Family.FIXED, "lin", "heads", "error", (1.0,), (0.1,), (None,), (None,), None, None, Ref("headcount", "x"))
+    table = RateTable(
+        "t",
+        Family.FIXED,
+        "lin",
+        "heads",
+        "error",
+        (1.0,),
+        (0.1,),
+        (None,),
+        (None,),
+        None,
+        None,
+        Ref("headcount", "x"),
+    )
     assert table.agrees is None
     with pytest.raises(InputError, match="certified bound above"):
-        RateTable("t", Family.FIXED, "lin", "heads", "error", (1.0,), (0.1,), (None,), (0.2,), None, None, Ref("headcount", "x"))
+        RateTable(
+            "t",
+            Family.FIXED,
+            "lin",
+            "heads",
+            "error",
+            (1.0,),
+            (0.1,),
+            (None,),
+            (0.2,),
+            None,
+            None,
+            Ref("headcount", "x"),
+        )
     with pytest.raises(InputError, match="equally long"):
-        RateTable("t", Family.FIXED, "lin", "heads", "error", (1.0,), (0.1, 0.2), (None,), (None,), None, None, Ref("headcount", "x"))
+        RateTable(
+            "t",
+            Family.FIXED,
+            "lin",
+            "heads",
+            "error",
+            (1.0,),
+            (0.1, 0.2),
+            (None,),
+            (None,),
+            None,
+            None,
+            Ref("headcount", "x"),
+        )
 
 
 @pytest.mark.slow

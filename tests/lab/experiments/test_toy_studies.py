@@ -22,9 +22,18 @@ def test_studies_are_well_formed(name, profile):
     assert len({study.key for study in found}) == len(found)
     by_variant = {study.variant: study for study in found}
     assert {Variant.AS_WRITTEN, Variant.AS_MEANT} <= set(by_variant)
-    beside = {"4a": {Variant.AS_WRITTEN}, "2a": set() if profile is Profile.SMOKE else {Variant.FURTHER}}.get(name, set())
-    assert {study.variant for study in found if study.hypothesis is not None} == {Variant.AS_MEANT} | beside
-    assert all(bool(s.hypothesis.outside) == (s.variant is Variant.AS_WRITTEN) for s in found if s.hypothesis is not None)
+    beside = {
+        "4a": {Variant.AS_WRITTEN},
+        "2a": set() if profile is Profile.SMOKE else {Variant.FURTHER},
+    }.get(name, set())
+    assert {study.variant for study in found if study.hypothesis is not None} == {
+        Variant.AS_MEANT
+    } | beside
+    assert all(
+        bool(s.hypothesis.outside) == (s.variant is Variant.AS_WRITTEN)
+        for s in found
+        if s.hypothesis is not None
+    )
     meant = by_variant[Variant.AS_MEANT]
     assert len(meant.seeds) == SEEDS[profile]
     assert len(meant.cells) == CELLS[profile]
@@ -54,7 +63,8 @@ def test_smoke_has_few_shapes(name):
 def test_an_arm_trains(name):
     study = next(s for s in TOY[name].studies(Profile.SMOKE) if s.variant is Variant.AS_MEANT)
     changes = merged(
-        next(iter(study.cells.values())), {"train": {"steps": 2, "log": 1, "length": min(64, study.arms[0].run["train"]["length"])}}
+        next(iter(study.cells.values())),
+        {"train": {"steps": 2, "log": 1, "length": min(64, study.arms[0].run["train"]["length"])}},
     )
     spec = RunSpec.from_values({**merged(study.arms[0].run, changes), "seed": 1000})
     [(_, record)] = list(train_group([spec]))
@@ -74,17 +84,20 @@ def test_arms_of_equal_parameters_are(name, profile):
 
 
 def test_which_claims_are_about_equal_parameters():
-    claims = {name: [p for s in module.studies(Profile.FULL) if s.hypothesis for p in s.hypothesis.parts] for name, module in TOY.items()}
-    assert {name: sum(p.claim.equal_parameters for p in parts) for name, parts in claims.items()} == {
-        "1b": 2,
-        "2a": 0,
-        "2b": 0,
-        "3a": 1,
-        "4a": 0,
-        "4b": 0,
+    claims = {
+        name: [p for s in module.studies(Profile.FULL) if s.hypothesis for p in s.hypothesis.parts]
+        for name, module in TOY.items()
     }
+    assert {
+        name: sum(p.claim.equal_parameters for p in parts) for name, parts in claims.items()
+    } == {"1b": 2, "2a": 0, "2b": 0, "3a": 1, "4a": 0, "4b": 0}
 
 
 def test_equal_runs_of_1b_and_3a_are_trained_once():
-    runs = {name: {r.spec.content_hash for s in TOY[name].studies(Profile.SMOKE) for r in planned(s)} for name in ("1b", "3a")}
-    assert len(runs["1b"] & runs["3a"]) == 6  # the printed memory, and one layer of log heads, three seeds each
+    runs = {
+        name: {r.spec.content_hash for s in TOY[name].studies(Profile.SMOKE) for r in planned(s)}
+        for name in ("1b", "3a")
+    }
+    assert (
+        len(runs["1b"] & runs["3a"]) == 6
+    )  # the printed memory, and one layer of log heads, three seeds each

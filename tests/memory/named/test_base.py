@@ -1,4 +1,6 @@
-"""What all token targets share: they answer any sequence, mask what has no answer, and repeat themselves."""
+"""What all token targets share: they answer any sequence, mask what has no answer, and repeat
+themselves.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +30,10 @@ def test_any_sequence_even_padded_has_the_reference_answer(text, length):
     target = targets.build(text)
     x = np.random.default_rng(0).integers(PAD_TOKEN, target.vocabulary, size=(300, length))
     for read in (Everywhere(), At(length)):
-        fast, slow = np.asarray(jax.jit(target.evaluate, static_argnums=1)(x, read)), target.reference(x, read)
+        fast, slow = (
+            np.asarray(jax.jit(target.evaluate, static_argnums=1)(x, read)),
+            target.reference(x, read),
+        )
         np.testing.assert_array_equal(fast, slow)
         assert ((fast >= UNDEFINED) & (fast < target.outputs)).all()
 

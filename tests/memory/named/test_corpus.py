@@ -18,7 +18,9 @@ def write(root, **files):
 def test_files_are_clipped_closed_split_and_hashed(tmp_path):
     write(tmp_path, a=b"x = 1\n", b="é".encode(), c=b"pass")
     corpus = python_corpus(tmp_path, 1.0)
-    order = sorted(("a.py", "b.py", "c.py"), key=lambda name: hashlib.sha256(name.encode()).digest())
+    order = sorted(
+        ("a.py", "b.py", "c.py"), key=lambda name: hashlib.sha256(name.encode()).digest()
+    )
     assert corpus.test_files == (order[0],)
     assert corpus.train_files == tuple(order[1:])
     expected = {"a.py": b"x = 1\n", "b.py": b"\x7f\x7f", "c.py": b"pass"}
@@ -29,7 +31,14 @@ def test_files_are_clipped_closed_split_and_hashed(tmp_path):
 
 
 def test_packages_tests_and_machine_dependent_files_are_left_out(tmp_path):
-    write(tmp_path, good=b"1", fine=b"2", **{f"{folder}__bad": b"3" for folder in ("site-packages", "test", "tests", "config-3.11-x")})
+    write(
+        tmp_path,
+        good=b"1",
+        fine=b"2",
+        **{
+            f"{folder}__bad": b"3" for folder in ("site-packages", "test", "tests", "config-3.11-x")
+        },
+    )
     write(tmp_path, sub__test__bad=b"4", sub__testing=b"5")
     (tmp_path / "_sysconfigdata_x.py").write_bytes(b"6")
     corpus = python_corpus(tmp_path, 1.0)

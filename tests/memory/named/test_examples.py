@@ -1,4 +1,6 @@
-"""Every named target: its worked example runs, its text parses, and it agrees with its reference."""
+"""Every named target: its worked example runs, its text parses, and it agrees with its
+reference.
+"""
 
 import doctest
 import importlib
@@ -12,7 +14,11 @@ from headcount.core.spec import plain
 from headcount.memory.named import EXAMPLES
 from headcount.memory.target import targets
 
-NAMED = [entry.name for entry in targets.entries() if entry.part.__module__.startswith("headcount.memory.named.")]
+NAMED = [
+    entry.name
+    for entry in targets.entries()
+    if entry.part.__module__.startswith("headcount.memory.named.")
+]
 MODULES = [module.name for module in pkgutil.iter_modules(headcount.memory.named.__path__)]
 
 

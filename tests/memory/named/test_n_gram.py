@@ -10,7 +10,9 @@ from headcount.memory.target import Family
 def test_trigram_by_hand():
     table = ngram_table(3, 2, 5)
     x = jnp.array([[1, 0, 1, 1]])
-    assert NGram(n=3, symbols=2, seed=5).evaluate(x).tolist() == [[-1, -1, table[0b101], table[0b011]]]
+    assert NGram(n=3, symbols=2, seed=5).evaluate(x).tolist() == [
+        [-1, -1, table[0b101], table[0b011]]
+    ]
 
 
 def test_the_seed_chooses_the_table():

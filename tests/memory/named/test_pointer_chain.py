@@ -17,7 +17,12 @@ def test_three_hops_by_hand():
 
 def test_profile_and_layers():
     profile = targets.build("pointer-chain:hops=2,symbols=6").memory_profile()
-    assert (profile.memories, profile.nesting, profile.retrievals, profile.longest_lag) == (2, 1, 2, 12)
+    assert (profile.memories, profile.nesting, profile.retrievals, profile.longest_lag) == (
+        2,
+        1,
+        2,
+        12,
+    )
 
 
 def test_the_last_position_always_has_an_answer(draw):

@@ -18,7 +18,9 @@ def test_all_27_pasts_by_hand():
 
 
 def test_no_linear_map_beats_zero():
-    """Errata, item 16: without dot product and FFN the error is at least 1, and answering 0 attains it."""
+    """Errata, item 16: without dot product and FFN the error is at least 1, and answering 0 attains
+    it.
+    """
     y = answers()
     assert np.abs(y).max() == 1
     for a in np.random.default_rng(0).normal(size=(200, 3)):
@@ -28,7 +30,9 @@ def test_no_linear_map_beats_zero():
 def test_a_fixed_memory_of_two_lags_is_enough():
     y = answers()
     table = {tuple(past): label for past, label in zip(PASTS.tolist(), y.tolist(), strict=True)}
-    x = np.concatenate([np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(27, 4)), PASTS], axis=1)
+    x = np.concatenate(
+        [np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=(27, 4)), PASTS], axis=1
+    )
     got = np.asarray(Prop42().evaluate(jnp.asarray(x)[:, :, None]))[:, 0, 0]
     assert got.tolist() == [table[tuple(past)] for past in PASTS.tolist()]
 

@@ -7,7 +7,8 @@ from headcount.memory.named.selective_copy import SelectiveCopy
 
 
 def test_asking_early_and_too_often_by_hand():
-    # content {0,1}, noise 2, asking 3: asked once before any content, then for the second and third item
+    # content {0,1}, noise 2, asking 3: asked once before any content, then for the second and third
+    # item
     x = jnp.array([[3, 1, 2, 0, 3, 3, 1]])
     assert SelectiveCopy(items=1, symbols=2).evaluate(x).tolist() == [[-1, -1, -1, -1, 0, -1, -1]]
 

@@ -19,7 +19,11 @@ def test_impulses_show_the_wavelet(wavelet, psi):
     impulse = jnp.flip(jnp.eye(length), axis=0)[:, :, None]  # row s has its 1 at lag s
     target = WaveletFeatures(wavelet=wavelet, scales=2, readout=Linear((1.0, 100.0)))
     s = np.arange(length)
-    np.testing.assert_allclose(np.asarray(target.evaluate(impulse))[:, 0, 0], psi(s - 4.0) + 100 * psi((s - 8.0) / 2), atol=1e-4)
+    np.testing.assert_allclose(
+        np.asarray(target.evaluate(impulse))[:, 0, 0],
+        psi(s - 4.0) + 100 * psi((s - 8.0) / 2),
+        atol=1e-4,
+    )
 
 
 def test_both_have_twice_the_kernels_and_lag_zero_is_nearly_nothing():

@@ -1,4 +1,6 @@
-"""Never a lower bound above an error that exists: head sums within the budget and the number of heads, measured with mpmath."""
+"""Never a lower bound above an error that exists: head sums within the budget and the number of
+heads, measured with mpmath.
+"""
 
 import functools
 import math
@@ -10,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.core.errors import InputError
-from headcount.memory.kernels import AbstractKernel, ArrayKernel, Exponential, Lag, MexicanHat, Oscillating, Power, Window
+from headcount.memory.kernels import (
+    AbstractKernel,
+    ArrayKernel,
+    Exponential,
+    Lag,
+    MexicanHat,
+    Oscillating,
+    Power,
+    Window,
+)
 from headcount.theory.bounds import check, lower_bound
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
@@ -44,20 +55,36 @@ def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
 
 
 def error(problem: Problem, rates: np.ndarray, coefficients: np.ndarray) -> float:
-    """The error over the window's lags in 40 digits; a singular lag is not counted (the most favourable reading)."""
+    """The error over the window's lags in 40 digits; a singular lag is not counted (the most
+    favourable reading).
+    """
     shift = {"lin": None, "log": 0, "log1p": 1}[problem.family.name]
     first = max(problem.family.first_lag, int(problem.kernel.singular_at_zero))
     with mpmath.workdps(40):
         left = []
         for s in range(first, WINDOW):
             curves = [
-                mpmath.exp(-mpmath.mpf(float(b)) * s) if shift is None else mpmath.power(s + shift, -mpmath.mpf(float(b))) for b in rates
+                (
+                    mpmath.exp(-mpmath.mpf(float(b)) * s)
+                    if shift is None
+                    else mpmath.power(s + shift, -mpmath.mpf(float(b)))
+                )
+                for b in rates
             ]
             left.append(
-                abs(problem.kernel.at(s, Digits) - mpmath.fsum(mpmath.mpf(float(a)) * c for a, c in zip(coefficients, curves, strict=True)))
+                abs(
+                    problem.kernel.at(s, Digits)
+                    - mpmath.fsum(
+                        mpmath.mpf(float(a)) * c for a, c in zip(coefficients, curves, strict=True)
+                    )
+                )
             )
         return float(
-            {Norm.L1: mpmath.fsum(left), Norm.L2: mpmath.sqrt(mpmath.fsum(x * x for x in left)), Norm.SUP: max(left)}[problem.norm]
+            {
+                Norm.L1: mpmath.fsum(left),
+                Norm.L2: mpmath.sqrt(mpmath.fsum(x * x for x in left)),
+                Norm.SUP: max(left),
+            }[problem.norm]
         )
 
 
@@ -74,13 +101,21 @@ def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted)
     budget, heads = size
     problem, bound = bounded(k, name, norm, budget, heads)
     rng = np.random.default_rng(seed)
-    rates = family(name).lowest_rate + rng.exponential(1, heads or rng.integers(1, 9)) * 10 ** rng.uniform(-2, 1)
+    rates = family(name).lowest_rate + rng.exponential(
+        1, heads or rng.integers(1, 9)
+    ) * 10 ** rng.uniform(-2, 1)
     lags = problem.lags[int(problem.kernel.singular_at_zero and name != "log") :]
     if fitted:  # a least-squares fit comes close to what is possible
-        coefficients = np.linalg.lstsq(family(name).columns(rates, lags), problem.kernel.values(WINDOW)[lags.astype(int)], rcond=1e-12)[0]
+        coefficients = np.linalg.lstsq(
+            family(name).columns(rates, lags),
+            problem.kernel.values(WINDOW)[lags.astype(int)],
+            rcond=1e-12,
+        )[0]
     else:
         coefficients = rng.normal(size=len(rates))
-    coefficients *= min(1.0, 0.999 * budget / np.abs(coefficients).sum()) if math.isfinite(budget) else 1.0
+    coefficients *= (
+        min(1.0, 0.999 * budget / np.abs(coefficients).sum()) if math.isfinite(budget) else 1.0
+    )
     assert error(problem, rates, coefficients) >= bound.value
 
 
@@ -96,7 +131,12 @@ def test_budget_and_heads_are_combined():
 
 def test_says_what_it_holds_for():
     by_budget = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0))
-    assert (by_budget.budget, by_budget.heads, by_budget.certified, by_budget.missing) == (10.0, None, True, "")
+    assert (by_budget.budget, by_budget.heads, by_budget.certified, by_budget.missing) == (
+        10.0,
+        None,
+        True,
+        "",
+    )
     by_heads = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0), 1)
     assert (by_heads.budget, by_heads.heads) == (None, 1)
 

@@ -11,7 +11,10 @@ from headcount.theory.problem import Norm, Problem
 
 CASES = {
     "dual-l1": (Problem(Lag(2), family("lin"), window=64, budget=30.0), None),
-    "dual-l2": (Problem(Exponential(0.1), family("log"), norm=Norm.L2, window=64, budget=30.0), None),
+    "dual-l2": (
+        Problem(Exponential(0.1), family("log"), norm=Norm.L2, window=64, budget=30.0),
+        None,
+    ),
     "dual-sup": (Problem(Lag(2), family("log1p"), norm=Norm.SUP, window=64, budget=30.0), None),
     "chebyshev": (Problem(Lag(40), family("log"), budget=1e3), None),
     "theorem-a": (Problem(ArrayKernel((0, 0, 0, 0, 1.0, 0, 0, 0, 0, 0, -2.0)), family("log1p")), 2),
@@ -25,7 +28,9 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def bounds():
-    return {name: (problem, lower_bound(problem, heads)) for name, (problem, heads) in CASES.items()}
+    return {
+        name: (problem, lower_bound(problem, heads)) for name, (problem, heads) in CASES.items()
+    }
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -59,7 +64,10 @@ def test_refuses_a_larger_budget_or_a_claim_about_heads(bounds, name):
     assert not check(dataclasses.replace(problem, budget=problem.budget * 2), bound)
     assert not check(problem, dataclasses.replace(bound, heads=3))
     if bound.method == "dual":  # the same numbers do not prove the bound for more budget
-        assert not check(dataclasses.replace(problem, budget=problem.budget * 2), dataclasses.replace(bound, budget=problem.budget * 2))
+        assert not check(
+            dataclasses.replace(problem, budget=problem.budget * 2),
+            dataclasses.replace(bound, budget=problem.budget * 2),
+        )
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if CASES[n][1] is not None])
@@ -67,17 +75,29 @@ def test_refuses_more_heads(bounds, name):
     problem, bound = bounds[name]
     many = 12
     assert not check(problem, dataclasses.replace(bound, heads=many))
-    assert not check(problem, dataclasses.replace(bound, heads=many, certificate={**bound.certificate, "heads": many}))
+    assert not check(
+        problem,
+        dataclasses.replace(bound, heads=many, certificate={**bound.certificate, "heads": many}),
+    )
 
 
 def test_refuses_a_changed_dual_vector(bounds):
     problem, bound = bounds["dual-l1"]
     y = list(bound.certificate["y"])
     y[5] = -y[5] + 0.25
-    assert not check(problem, dataclasses.replace(bound, certificate={**bound.certificate, "y": tuple(y)}))
+    assert not check(
+        problem, dataclasses.replace(bound, certificate={**bound.certificate, "y": tuple(y)})
+    )
     y[5] = float("nan")
-    assert not check(problem, dataclasses.replace(bound, certificate={**bound.certificate, "y": tuple(y)}))
-    assert not check(problem, dataclasses.replace(bound, certificate={**bound.certificate, "lags": bound.certificate["lags"][:-1]}))
+    assert not check(
+        problem, dataclasses.replace(bound, certificate={**bound.certificate, "y": tuple(y)})
+    )
+    assert not check(
+        problem,
+        dataclasses.replace(
+            bound, certificate={**bound.certificate, "lags": bound.certificate["lags"][:-1]}
+        ),
+    )
 
 
 def test_refuses_slower_rates_than_were_proved():
@@ -91,16 +111,26 @@ def test_refuses_changed_blocks(bounds):
     problem, bound = bounds["zeros"]
     start, stop, sign = bound.certificate["blocks"][0]
     twice = ((start, stop, sign), (start, stop, -sign), *bound.certificate["blocks"][1:])
-    assert not check(problem, dataclasses.replace(bound, certificate={**bound.certificate, "blocks": twice}))
+    assert not check(
+        problem, dataclasses.replace(bound, certificate={**bound.certificate, "blocks": twice})
+    )
     moved = (bound.certificate["coefficients"][0] * 1.5, *bound.certificate["coefficients"][1:])
-    assert not check(problem, dataclasses.replace(bound, certificate={**bound.certificate, "coefficients": moved}))
+    assert not check(
+        problem,
+        dataclasses.replace(bound, certificate={**bound.certificate, "coefficients": moved}),
+    )
 
 
 def test_refuses_overlapping_windows(bounds):
     problem, bound = bounds["theorem-a"]
     assert bound.certificate["places"] == (4, 10)
-    assert not check(problem, dataclasses.replace(bound, heads=3, certificate={**bound.certificate, "heads": 3}))
-    assert not check(problem, dataclasses.replace(bound, value=2.0, certificate={**bound.certificate, "places": (1, 10)}))
+    assert not check(
+        problem, dataclasses.replace(bound, heads=3, certificate={**bound.certificate, "heads": 3})
+    )
+    assert not check(
+        problem,
+        dataclasses.replace(bound, value=2.0, certificate={**bound.certificate, "places": (1, 10)}),
+    )
 
 
 USE_LAG_ZERO = {

@@ -1,4 +1,6 @@
-"""The floor of affine maps: the four inputs prove it, and a certificate that was touched proves nothing."""
+"""The floor of affine maps: the four inputs prove it, and a certificate that was touched proves
+nothing.
+"""
 
 import dataclasses
 from fractions import Fraction
@@ -55,7 +57,17 @@ def test_vectors_and_unsymmetric_letters():
         {"inputs": (FLOOR.inputs[0][1:], *FLOOR.inputs[1:])},
         {"inputs": (((float("inf"),), *FLOOR.inputs[0][1:]), *FLOOR.inputs[1:])},
     ],
-    ids=["value", "nan", "unbalanced", "too heavy", "one weight short", "moved token", "swapped", "short window", "infinite"],
+    ids=[
+        "value",
+        "nan",
+        "unbalanced",
+        "too heavy",
+        "one weight short",
+        "moved token",
+        "swapped",
+        "short window",
+        "infinite",
+    ],
 )
 def test_tampered_certificates_are_refused(change):
     assert not check_floor(dataclasses.replace(FLOOR, **change), prop42)

@@ -88,18 +88,26 @@ def test_log1p_is_log_one_lag_later():
 
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.L2, Norm.SUP])
 def test_more_budget_never_raises_the_bound(norm):
-    values = [dual_bound(Problem(Lag(2), family("lin"), norm=norm, window=128, budget=c)).value for c in (1.0, 30.0, 300.0, 3000.0)]
+    values = [
+        dual_bound(Problem(Lag(2), family("lin"), norm=norm, window=128, budget=c)).value
+        for c in (1.0, 30.0, 300.0, 3000.0)
+    ]
     assert all(a >= b - 1e-6 for a, b in itertools.pairwise(values))
     assert values[0] > 0.5 * values[-1] >= 0
 
 
 def test_norms_are_ordered():
-    l1, l2, sup = (dual_bound(Problem(Lag(2), family("lin"), norm=n, window=128, budget=50.0)).value for n in (Norm.L1, Norm.L2, Norm.SUP))
+    l1, l2, sup = (
+        dual_bound(Problem(Lag(2), family("lin"), norm=n, window=128, budget=50.0)).value
+        for n in (Norm.L1, Norm.L2, Norm.SUP)
+    )
     assert l1 > l2 > sup > 0
 
 
 def test_slower_rates_help_a_log_fit_and_are_recorded():
-    """On a finite window b = 0.5 is one exact head for s^-0.5, so admitting b >= 0 must lower the bound."""
+    """On a finite window b = 0.5 is one exact head for s^-0.5, so admitting b >= 0 must lower the
+    bound.
+    """
     problem = Problem(Power(0.5), family("log"), window=200, budget=10.0)
     usual, wide = dual_bound(problem), dual_bound(problem, lowest_rate=0.0)
     assert usual.lowest_rate == 1.0
@@ -113,7 +121,9 @@ def test_long_windows_are_thinned_and_stay_valid():
     bound = dual_bound(problem)
     assert len(bound.certificate["lags"]) < 2000
     assert check(problem, bound)
-    assert bound.value / np.abs(problem.target).sum() > 0.4128  # a smaller budget and a longer window than the study's 1e3
+    assert (
+        bound.value / np.abs(problem.target).sum() > 0.4128
+    )  # a smaller budget and a longer window than the study's 1e3
 
 
 def test_the_same_twice():

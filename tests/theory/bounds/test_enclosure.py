@@ -49,7 +49,10 @@ def test_no_rate_exceeds_the_enclosure(name, length, seed):
     lags = np.arange(heads.first_lag, heads.first_lag + length, dtype=float)
     y = rng.uniform(-1, 1, length)
     found = maximum(heads, lags, y, EXACT[name])
-    rates = np.append(EXACT[name] + rng.exponential(1, 400) * 10 ** rng.uniform(-3, 1, 400), [EXACT[name], math.inf])
+    rates = np.append(
+        EXACT[name] + rng.exponential(1, 400) * 10 ** rng.uniform(-3, 1, 400),
+        [EXACT[name], math.inf],
+    )
     seen = np.abs(y @ heads.columns(rates, lags)).max()
     assert seen <= found.upper + 1e-13
     assert found.attained <= found.upper <= found.attained * (1 + 1e-6)

@@ -49,7 +49,9 @@ def test_no_statement_for_infinite_support():
 
 
 def best_error(name: str, rates: np.ndarray, T: int, norm: Norm, length: int = 60) -> float:
-    """The optimum over coefficients for these rates on `length` lags, by a plain LP on orthonormal columns."""
+    """The optimum over coefficients for these rates on `length` lags, by a plain LP on orthonormal
+    columns.
+    """
     heads = family(name)
     lags = np.arange(heads.first_lag, length, dtype=float)
     phi = np.linalg.qr(heads.columns(rates, lags))[0]
@@ -58,30 +60,49 @@ def best_error(name: str, rates: np.ndarray, T: int, norm: Norm, length: int = 6
     spread = np.eye(S) if norm is Norm.L1 else np.ones((S, 1))
     extra = spread.shape[1]
     upper = np.block([[phi, -spread], [-phi, -spread]])
-    solved = linprog(np.r_[np.zeros(H), np.ones(extra)], A_ub=upper, b_ub=np.r_[rho, -rho], bounds=[(None, None)] * H + [(0, None)] * extra)
+    solved = linprog(
+        np.r_[np.zeros(H), np.ones(extra)],
+        A_ub=upper,
+        b_ub=np.r_[rho, -rho],
+        bounds=[(None, None)] * H + [(0, None)] * extra,
+    )
     return solved.fun
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.sampled_from(["lin", "log", "log1p"]), st.integers(1, 5), st.integers(0, 4), st.integers(0, 10**6))
+@given(
+    st.sampled_from(["lin", "log", "log1p"]),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.integers(0, 10**6),
+)
 def test_no_fit_beats_theorem_a(name, heads, later, seed):
     """Lag exactly at the threshold and a little later; optimal coefficients for random rates."""
     rng = np.random.default_rng(seed)
     T = family(name).first_lag + heads + later
-    rates = np.sort(rng.exponential(1, heads)) * 10 ** rng.uniform(-1, 0.5) + 0.05 * np.arange(1, heads + 1)
+    rates = np.sort(rng.exponential(1, heads)) * 10 ** rng.uniform(-1, 0.5) + 0.05 * np.arange(
+        1, heads + 1
+    )
     for norm in (Norm.L1, Norm.SUP):
         bound = heads_bound(Problem(Lag(T), family(name), norm=norm), heads)
         assert best_error(name, rates, T, norm) >= bound.value - 1e-7
 
 
 def test_one_head_more_does_beat_it():
-    """T+1 Lagrange heads reach lag T (so the theorem is sharp): x in {0.001, 0.002, 0.003}, lag 2."""
+    """T+1 Lagrange heads reach lag T (so the theorem is sharp): x in {0.001, 0.002, 0.003}, lag
+    2.
+    """
     rates = -np.log(np.array([0.001, 0.002, 0.003]))
     assert best_error("lin", rates, 2, Norm.L1) < 0.05
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(["lin", "log", "log1p"]), st.integers(1, 7), st.integers(0, 5), st.integers(0, 10**6))
+@given(
+    st.sampled_from(["lin", "log", "log1p"]),
+    st.integers(1, 7),
+    st.integers(0, 5),
+    st.integers(0, 10**6),
+)
 def test_every_instance_has_a_dual_vector(name, heads, later, seed):
     rng = np.random.default_rng(seed)
     T = family(name).first_lag + heads + later
@@ -103,5 +124,7 @@ def test_too_early_a_lag_has_no_obstruction():
 def test_dilation_case_of_log_is_contained():
     """The older argument: k^m | T gives H <= m. Theorem A covers it, since m <= T - 1."""
     for T in (2, 4, 8, 9, 16, 27, 36):
-        m = max(e for k in range(2, T + 1) for e in range(1, int(math.log2(T)) + 1) if T % k**e == 0)
+        m = max(
+            e for k in range(2, T + 1) for e in range(1, int(math.log2(T)) + 1) if T % k**e == 0
+        )
         assert heads_bound(Problem(Lag(T), family("log")), m).value == 1.0

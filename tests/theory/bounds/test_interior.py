@@ -7,7 +7,11 @@ from headcount.theory.problem import Norm
 
 RNG = np.random.default_rng(3)
 PHI, RHO, BUDGET = RNG.normal(size=(12, 5)), RNG.normal(size=12), 0.7
-DUAL_NORM = {Norm.L1: lambda y: np.abs(y).max(), Norm.L2: np.linalg.norm, Norm.SUP: lambda y: np.abs(y).sum()}
+DUAL_NORM = {
+    Norm.L1: lambda y: np.abs(y).max(),
+    Norm.L2: np.linalg.norm,
+    Norm.SUP: lambda y: np.abs(y).sum(),
+}
 
 
 def by_linear_programming(norm: Norm) -> float:
@@ -15,7 +19,9 @@ def by_linear_programming(norm: Norm) -> float:
     S, K = PHI.shape
     extra = S if norm is Norm.L1 else 1
     spread = np.eye(S) if norm is Norm.L1 else np.ones((S, 1))
-    upper = np.block([[PHI, -PHI, -spread], [-PHI, PHI, -spread], [np.ones((1, 2 * K)), np.zeros((1, extra))]])
+    upper = np.block(
+        [[PHI, -PHI, -spread], [-PHI, PHI, -spread], [np.ones((1, 2 * K)), np.zeros((1, extra))]]
+    )
     limits = np.concatenate([RHO, -RHO, [BUDGET]])
     return linprog(np.concatenate([np.zeros(2 * K), np.ones(extra)]), A_ub=upper, b_ub=limits).fun
 
@@ -38,7 +44,9 @@ def test_l2_closes_its_gap():
 
 
 def test_holds_up_on_almost_parallel_columns():
-    """Powers of 100 bases: condition beyond 1e16, coefficients of 1e5. The dual stays feasible to rounding."""
+    """Powers of 100 bases: condition beyond 1e16, coefficients of 1e5. The dual stays feasible to
+    rounding.
+    """
     lags = np.arange(200.0)
     phi = np.linspace(0, 1, 100)[None, :] ** lags[:, None]
     rho = (lags == 3).astype(float)

@@ -12,7 +12,9 @@ def test_exact_numbers_stay_exact():
     assert round_down(fmpq(1, 2)) == 0.5
 
 
-@pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(2, 3), 1 - Fraction(1, 10**40), Fraction(10) ** 300 + 1])
+@pytest.mark.parametrize(
+    "x", [Fraction(1, 3), Fraction(2, 3), 1 - Fraction(1, 10**40), Fraction(10) ** 300 + 1]
+)
 def test_fractions_round_down(x):
     value = round_down(x)
     assert Fraction(value) <= x

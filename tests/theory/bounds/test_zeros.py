@@ -7,7 +7,20 @@ from headcount.theory.bounds.zeros import zeros_bound
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
 
-STUDY = (9.25e-2, 1.75e-2, 4.15e-3, 1.05e-3, 2.55e-4, 6.15e-5, 1.35e-5, 3.35e-6, 7.55e-7, 1.65e-7, 3.65e-8, 7.95e-9)
+STUDY = (
+    9.25e-2,
+    1.75e-2,
+    4.15e-3,
+    1.05e-3,
+    2.55e-4,
+    6.15e-5,
+    1.35e-5,
+    3.35e-6,
+    7.55e-7,
+    1.65e-7,
+    3.65e-8,
+    7.95e-9,
+)
 
 
 def relative(exponent: float, heads: int) -> float:
@@ -30,7 +43,15 @@ def test_inverse_square_root_all(heads):
 
 @pytest.mark.parametrize(
     ("exponent", "heads", "tol"),
-    [(0.5, 2, 1e-2), (0.5, 5, 1e-4), (1.5, 3, 1e-2), (1.5, 6, 1e-4), (3.0, 1, 1e-2), (3.0, 3, 1e-4), (3.0, 7, 1e-6)],
+    [
+        (0.5, 2, 1e-2),
+        (0.5, 5, 1e-4),
+        (1.5, 3, 1e-2),
+        (1.5, 6, 1e-4),
+        (3.0, 1, 1e-2),
+        (3.0, 3, 1e-4),
+        (3.0, 7, 1e-6),
+    ],
 )
 def test_too_few_heads_for_a_tolerance(exponent, heads, tol):
     assert relative(exponent, heads) > tol
@@ -41,7 +62,10 @@ def test_other_norms_are_close_to_a_fit(norm):
     """The bound is below the error of a least-squares fit, and within a factor of it."""
     problem = Problem(Power(1.5), family("lin"), norm=norm, window=400)
     bound = zeros_bound(problem, 4)
-    rates, coefficients = np.array(bound.certificate["rates"]), np.array(bound.certificate["coefficients"])
+    rates, coefficients = (
+        np.array(bound.certificate["rates"]),
+        np.array(bound.certificate["coefficients"]),
+    )
     lags = np.arange(1.0, 400.0)
     residual = lags**-1.5 - family("lin").columns(rates, lags) @ coefficients
     error = np.linalg.norm(residual) if norm is Norm.L2 else np.abs(residual).max()
@@ -52,7 +76,10 @@ def test_sup_norm_is_tight():
     """In the sup norm the balanced residual is the minimax one: bound and error agree."""
     problem = Problem(Power(0.5), family("lin"), norm=Norm.SUP, window=1001)
     bound = zeros_bound(problem, 6)
-    rates, coefficients = np.array(bound.certificate["rates"]), np.array(bound.certificate["coefficients"])
+    rates, coefficients = (
+        np.array(bound.certificate["rates"]),
+        np.array(bound.certificate["coefficients"]),
+    )
     lags = np.arange(1.0, 1001.0)
     error = np.abs(lags**-0.5 - family("lin").columns(rates, lags) @ coefficients).max()
     assert bound.value <= error < 1.002 * bound.value

@@ -30,7 +30,9 @@ def test_public_names():
 
 
 # Published figures (relative l1 over lags 1..1000; lags: absolute, tail included), as printed.
-@pytest.mark.parametrize(("heads", "published"), [(1, 2.15e-1), (2, 7.55e-2), (4, 8.95e-3), (8, 5.05e-5)])
+@pytest.mark.parametrize(
+    ("heads", "published"), [(1, 2.15e-1), (2, 7.55e-2), (4, 8.95e-3), (8, 5.05e-5)]
+)
 def test_square_root_decay(heads, published):
     found = fit_heads(POWER, heads).head_sum
     assert measure(POWER, found).relative.l1 <= published
@@ -63,23 +65,35 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("problem", CASES, ids=lambda p: f"{p.kernel.kind}-{p.family.name}-{p.norm}")
+@pytest.mark.parametrize(
+    "problem", CASES, ids=lambda p: f"{p.kernel.kind}-{p.family.name}-{p.norm}"
+)
 def test_budget_heads_and_error(problem):
-    """Within the budget exactly, no more heads than asked for, and each head more is no worse; the last error by mpmath."""
+    """Within the budget exactly, no more heads than asked for, and each head more is no worse; the
+    last error by mpmath.
+    """
     fits = [fit_heads(problem, h).head_sum for h in (1, 2, 3)]
     errors = [measure(problem, f)[problem.norm] for f in fits]
     assert all(later <= earlier * (1 + 1e-9) for earlier, later in itertools.pairwise(errors))
     for h, found in enumerate(fits, 1):
         assert found.heads <= h
-        assert math.isinf(problem.budget) or sum((abs(a) for a in found.coefficients), fmpq(0)) <= fmpq(int(problem.budget))
+        assert math.isinf(problem.budget) or sum(
+            (abs(a) for a in found.coefficients), fmpq(0)
+        ) <= fmpq(int(problem.budget))
     if not problem.tail_counts:
         rates, a = fits[-1].rates, fits[-1].coefficients
-        expected = norm(residuals(problem.kernel, problem.family.name, rates, a, problem.first_lag, 80), str(problem.norm))
+        expected = norm(
+            residuals(problem.kernel, problem.family.name, rates, a, problem.first_lag, 80),
+            str(problem.norm),
+        )
         assert errors[-1] == pytest.approx(float(expected), rel=1e-8)
 
 
 def test_more_budget_is_never_worse():
-    errors = [error(Problem(Lag(2), family("lin"), budget=budget, window=80), 3) for budget in (1.0, 10.0, 100.0, 1e4, math.inf)]
+    errors = [
+        error(Problem(Lag(2), family("lin"), budget=budget, window=80), 3)
+        for budget in (1.0, 10.0, 100.0, 1e4, math.inf)
+    ]
     assert errors == sorted(errors, reverse=True)
     assert errors[0] > 0.99
     assert errors[-1] < 1e-3
@@ -96,7 +110,9 @@ def test_lowest_rate_is_obeyed():
 @pytest.mark.parametrize("window", [None, 1000])
 @pytest.mark.parametrize("name", ["log", "log1p"])
 def test_a_fast_kernel_by_slow_heads_is_fitted_without_warnings(name, window):
-    """Rates pass through b = 1, where the sum over a block is a logarithm (warnings are errors here)."""
+    """Rates pass through b = 1, where the sum over a block is a logarithm (warnings are errors
+    here).
+    """
     assert error(Problem(Exponential(5.0), family(name), window=window), 2) < 1e-4
 
 

@@ -8,18 +8,39 @@ import pytest
 
 from headcount.memory.kernels import Exponential, Lag, Power
 from headcount.theory.families import Lin, Log, Log1p, family
-from headcount.theory.fit.closed import closed_forms, lag_by_lin, lag_by_log, later_lag_by_lin, quadrature_rates, within_budget
+from headcount.theory.fit.closed import (
+    closed_forms,
+    lag_by_lin,
+    lag_by_log,
+    later_lag_by_lin,
+    quadrature_rates,
+    within_budget,
+)
 from headcount.theory.problem import HeadSum, Norm, Problem
 
 from ..reference import norm, residuals
 
 
 def l1(kernel, head_sum, length, first=0):
-    return float(norm(residuals(kernel, head_sum.family.name, head_sum.rates, head_sum.coefficients, first, length), "l1"))
+    return float(
+        norm(
+            residuals(
+                kernel, head_sum.family.name, head_sum.rates, head_sum.coefficients, first, length
+            ),
+            "l1",
+        )
+    )
 
 
 @pytest.mark.parametrize(
-    ("kernel", "name"), [(Exponential(0.3), "lin"), (Power(1.5), "log"), (Lag(0), "lin"), (Lag(1), "log"), (Lag(0), "log1p")]
+    ("kernel", "name"),
+    [
+        (Exponential(0.3), "lin"),
+        (Power(1.5), "log"),
+        (Lag(0), "lin"),
+        (Lag(1), "log"),
+        (Lag(0), "log1p"),
+    ],
 )
 def test_its_own_curve_takes_one_head(kernel, name):
     problem = Problem(kernel, family(name))
@@ -41,10 +62,15 @@ def test_a_budget_below_one_shrinks_the_exact_head():
     assert last.head_sum.coefficient_sum == 0.25
 
 
-@pytest.mark.parametrize(("lag", "heads", "eta"), [(1, 2, 0.2), (3, 4, 0.05), (3, 6, 0.3), (12, 13, 0.01)])
+@pytest.mark.parametrize(
+    ("lag", "heads", "eta"), [(1, 2, 0.2), (3, 4, 0.05), (3, 6, 0.3), (12, 13, 0.01)]
+)
 def test_lin_heads_interpolate_a_lag(lag, heads, eta):
     found = lag_by_lin(Lin(), lag, heads, eta)
-    assert max(abs(r) for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 0, heads)) < 1e-25
+    assert (
+        max(abs(r) for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 0, heads))
+        < 1e-25
+    )
     if heads == lag + 1:  # the smallest sum|a| of any nodes in [0, eta]
         assert found.coefficient_sum == pytest.approx(2 ** (2 * lag - 1) / eta**lag, rel=1e-9)
 
@@ -59,21 +85,42 @@ def test_lag_one_with_two_heads_and_budget_ten_is_the_known_optimum():
 def test_log_heads_interpolate_a_lag_exactly(seen, heads, e):
     found = lag_by_log(Log(), seen, heads, e)
     for t in range(1, heads + 1):
-        assert sum(a / t ** int(b) for a, b in zip(found.coefficients, found.rates, strict=True)) == (t == seen)
+        assert sum(
+            a / t ** int(b) for a, b in zip(found.coefficients, found.rates, strict=True)
+        ) == (t == seen)
     shifted = lag_by_log(Log1p(), seen, heads, e)
-    assert max(abs(r) for r in residuals(Lag(seen - 1), "log1p", shifted.rates, shifted.coefficients, 0, heads)) < 1e-40
+    assert (
+        max(
+            abs(r)
+            for r in residuals(
+                Lag(seen - 1), "log1p", shifted.rates, shifted.coefficients, 0, heads
+            )
+        )
+        < 1e-40
+    )
 
 
-@pytest.mark.parametrize(("lag", "heads", "eta"), [(1, 1, 0.2), (3, 3, 0.05), (3, 6, 0.3), (12, 12, 0.01)])
+@pytest.mark.parametrize(
+    ("lag", "heads", "eta"), [(1, 1, 0.2), (3, 3, 0.05), (3, 6, 0.3), (12, 12, 0.01)]
+)
 def test_with_lag_zero_free_lin_heads_interpolate_from_lag_one(lag, heads, eta):
     found = later_lag_by_lin(Lin(), lag, heads, eta)
     assert found.heads == heads
-    assert max(abs(r) for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 1, heads + 1)) < 1e-25
+    assert (
+        max(
+            abs(r)
+            for r in residuals(Lag(lag), "lin", found.rates, found.coefficients, 1, heads + 1)
+        )
+        < 1e-25
+    )
 
 
 def test_with_lag_zero_free_log1p_heads_interpolate_from_lag_one():
     found = lag_by_log(Log1p(), 4, 5, 3, first=2)
-    assert max(abs(r) for r in residuals(Lag(3), "log1p", found.rates, found.coefficients, 1, 6)) < 1e-40
+    assert (
+        max(abs(r) for r in residuals(Lag(3), "log1p", found.rates, found.coefficients, 1, 6))
+        < 1e-40
+    )
 
 
 @pytest.mark.parametrize("name", ["lin", "log1p"])
@@ -94,7 +141,9 @@ def test_theorem_a_makes_zero_optimal():
     assert [c.method for c in closed_forms(Problem(Lag(4), Lin()), 4, 0.0)] == ["no head"]
     assert closed_forms(Problem(Lag(4), Lin()), 4, 0.0)[0].optimal
     assert not closed_forms(Problem(Lag(4), Lin()), 5, 0.0)[0].optimal
-    assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[0].optimal  # the theorem is about l1
+    assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[
+        0
+    ].optimal  # the theorem is about l1
 
 
 def test_every_form_is_within_its_budget():
@@ -115,8 +164,12 @@ def test_quadrature_rates_integrate_the_power_law():
     """t^-p = 1/Gamma(p) int exp(-t e^u + p u) du by the trapezoid rule at these rates."""
     rates = quadrature_rates(Problem(Power(0.5), Lin(), window=100), 60)
     step = math.log(rates[1] / rates[0])
-    wide = np.exp(np.arange(math.log(rates[0]) - 20, math.log(rates[-1]) + 4, step))  # the rule's own nodes, ends added
+    wide = np.exp(
+        np.arange(math.log(rates[0]) - 20, math.log(rates[-1]) + 4, step)
+    )  # the rule's own nodes, ends added
     for t in (1.0, 10.0, 90.0):
-        assert step * (np.exp(-t * wide) * wide**0.5).sum() / float(mpmath.gamma(0.5)) == pytest.approx(t**-0.5, rel=1e-4)
+        assert step * (np.exp(-t * wide) * wide**0.5).sum() / float(
+            mpmath.gamma(0.5)
+        ) == pytest.approx(t**-0.5, rel=1e-4)
     assert len(quadrature_rates(Problem(Power(0.5), Log(), window=100), 8)) == 0
     assert len(quadrature_rates(Problem(Exponential(0.5), Lin()), 8)) == 0

@@ -1,4 +1,6 @@
-"""Best coefficients for the paper's exponents: the published optima, whose coefficients no double holds."""
+"""Best coefficients for the paper's exponents: the published optima, whose coefficients no double
+holds.
+"""
 
 import itertools
 import math
@@ -25,7 +27,9 @@ def paper_rates(name: str, heads: int) -> np.ndarray:
 
 def paper_fit(name, lag, heads, *, lags_only=True, budget=math.inf):
     return best_coefficients(
-        Problem(Lag(lag), family(name), window=1024 + (name == "log"), budget=budget), paper_rates(name, heads), lags_only=lags_only
+        Problem(Lag(lag), family(name), window=1024 + (name == "log"), budget=budget),
+        paper_rates(name, heads),
+        lags_only=lags_only,
     )
 
 
@@ -43,14 +47,18 @@ def window_error(name, lag, found, digits=120):
 
 
 def tail_error(found, start=1024.5, slowest=0.01, digits=80):
-    """int |sum a t^-b| dt beyond the window: closed form between points so close that the sign changes at a few of them only."""
+    """int |sum a t^-b| dt beyond the window: closed form between points so close that the sign
+    changes at a few of them only.
+    """
     with mpmath.workdps(digits):
         pairs = [
             (mpmath.mpf(int(x.p)) / int(x.q), mpmath.mpf(b) - 1)
             for x, b in zip(found.head_sum.coefficients, found.head_sum.rates, strict=True)
         ]
         logs = [mpmath.log(start) + 30 / slowest * (mpmath.mpf(i) / 1200) ** 3 for i in range(1201)]
-        beyond = [mpmath.fsum(a / c * mpmath.exp(-c * u) for a, c in pairs) for u in logs] + [mpmath.mpf(0)]
+        beyond = [mpmath.fsum(a / c * mpmath.exp(-c * u) for a, c in pairs) for u in logs] + [
+            mpmath.mpf(0)
+        ]
         return float(mpmath.fsum(abs(x - y) for x, y in itertools.pairwise(beyond)))
 
 
@@ -65,7 +73,9 @@ def tail_error(found, start=1024.5, slowest=0.01, digits=80):
     ],
 )
 def test_published_optimum_over_the_window(name, lag, heads, published, digit):
-    assert window_error(name, lag, paper_fit(name, lag, heads)) == pytest.approx(published, abs=digit)
+    assert window_error(name, lag, paper_fit(name, lag, heads)) == pytest.approx(
+        published, abs=digit
+    )
 
 
 @pytest.mark.slow
@@ -74,7 +84,9 @@ def test_published_optimum_over_the_window(name, lag, heads, published, digit):
     [("lin", 8, 64, 0.224, 5e-4), ("log", 4, 32, 7.98e-5, 5e-8), ("lin", 32, 128, 0.0117, 5e-5)],
 )
 def test_published_optimum_over_the_window_larger(name, lag, heads, published, digit):
-    assert window_error(name, lag, paper_fit(name, lag, heads), 250) == pytest.approx(published, abs=digit)
+    assert window_error(name, lag, paper_fit(name, lag, heads), 250) == pytest.approx(
+        published, abs=digit
+    )
 
 
 def test_published_optimum_over_all_lags():
@@ -89,7 +101,11 @@ def test_below_the_threshold_zero_is_best(name, lag, heads):
 
 @pytest.mark.parametrize(
     ("name", "lag", "heads", "budget", "published", "digit"),
-    [("log", 1, 8, 1e3, 0.944, 5e-4), ("log", 1, 16, 1e5, 0.293, 5e-4), ("lin", 1, 64, 1e5, 0.568, 5e-4)],
+    [
+        ("log", 1, 8, 1e3, 0.944, 5e-4),
+        ("log", 1, 16, 1e5, 0.293, 5e-4),
+        ("lin", 1, 64, 1e5, 0.568, 5e-4),
+    ],
 )
 def test_published_optimum_within_a_budget(name, lag, heads, budget, published, digit):
     found = paper_fit(name, lag, heads, budget=budget)
@@ -105,9 +121,15 @@ def test_uneven_rates_against_highs(which):
     S = len(A)
     bound = -np.eye(S) if which is Norm.L1 else -np.ones((S, 1))
     cost = np.concatenate([np.zeros(3), np.ones(bound.shape[1])])
-    G, h = np.vstack([np.hstack([A, bound]), np.hstack([-A, bound])]), np.concatenate([problem.target, -problem.target])
+    G, h = (
+        np.vstack([np.hstack([A, bound]), np.hstack([-A, bound])]),
+        np.concatenate([problem.target, -problem.target]),
+    )
     reference = linprog(cost, A_ub=G, b_ub=h, bounds=(None, None)).fun
-    error = norm(residuals(problem.kernel, "lin", found.head_sum.rates, found.head_sum.coefficients, 1, 60), str(which))
+    error = norm(
+        residuals(problem.kernel, "lin", found.head_sum.rates, found.head_sum.coefficients, 1, 60),
+        str(which),
+    )
     assert float(error) == pytest.approx(reference, rel=1e-7)
 
 
@@ -135,5 +157,7 @@ def test_heads_that_cannot_be_summed_are_refused_where_all_lags_count(name, slow
 
 
 def test_a_kernel_that_is_zero_needs_no_weight():
-    found = best_coefficients(Problem(Lag(0), family("log")), paper_rates("log", 4))  # lag 0 is invisible to log
+    found = best_coefficients(
+        Problem(Lag(0), family("log")), paper_rates("log", 4)
+    )  # lag 0 is invisible to log
     assert found.head_sum.coefficient_sum == 0

@@ -1,4 +1,6 @@
-"""The interior point against HiGHS and closed forms on small, well-conditioned programs, and its optimality conditions."""
+"""The interior point against HiGHS and closed forms on small, well-conditioned programs, and its
+optimality conditions.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,12 @@ def highs_l1(B, t, w, G=None, h=None):
     b = np.concatenate([t, -t])
     if G is not None:
         A, b = np.vstack([A, np.hstack([G, np.zeros((len(h), rows))])]), np.concatenate([b, h])
-    return linprog(np.concatenate([np.zeros(n), w]), A_ub=A, b_ub=b, bounds=[(None, None)] * n + [(0, None)] * rows).fun
+    return linprog(
+        np.concatenate([np.zeros(n), w]),
+        A_ub=A,
+        b_ub=b,
+        bounds=[(None, None)] * n + [(0, None)] * rows,
+    ).fun
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,7 +78,9 @@ def test_squares_with_bounds_satisfy_the_optimality_conditions():
 def test_a_linear_program():
     """max x + y in the unit box cut by x + 2y <= 2: the corner (1, 1/2)."""
     G, h = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1], [1, 2]]), np.array([1.0, 1, 0, 0, 2])
-    assert solve(program(2, c=np.array([-1.0, -1.0]), limits=(G, h))).x == pytest.approx([1.0, 0.5], abs=1e-7)
+    assert solve(program(2, c=np.array([-1.0, -1.0]), limits=(G, h))).x == pytest.approx(
+        [1.0, 0.5], abs=1e-7
+    )
 
 
 def test_a_start_outside_is_pushed_inside():
@@ -88,5 +97,8 @@ def test_nearly_dependent_columns():
     t = rng.normal(size=50)
     skewed = Q @ np.triu(np.ones((4, 4))) @ np.diag([1, 1e-4, 1e-8, 1e-12])
     one = np.ones(50)
-    good, bad = solve(program(4, absolute=(Q, t, one))), solve(program(4, absolute=(skewed, t, one)))
+    good, bad = (
+        solve(program(4, absolute=(Q, t, one))),
+        solve(program(4, absolute=(skewed, t, one))),
+    )
     assert np.abs(t - skewed @ bad.x).sum() == pytest.approx(np.abs(t - Q @ good.x).sum(), rel=1e-6)

@@ -1,4 +1,6 @@
-"""Best coefficients for given rates: against HiGHS and scipy where these can be trusted, and by duality where they cannot."""
+"""Best coefficients for given rates: against HiGHS and scipy where these can be trusted, and by
+duality where they cannot.
+"""
 
 import math
 
@@ -24,8 +26,13 @@ def brute_force(data, rates):
     h = np.concatenate([data.target, -data.target])
     extra = bound.shape[1]
     if math.isfinite(data.budget):
-        G, h = np.vstack([G, np.concatenate([np.ones(2 * H), np.zeros(extra)])]), np.append(h, data.budget)
-    return linprog(np.concatenate([np.zeros(2 * H), np.ones(extra)]), A_ub=G, b_ub=h, bounds=(0, None)).fun
+        G, h = (
+            np.vstack([G, np.concatenate([np.ones(2 * H), np.zeros(extra)])]),
+            np.append(h, data.budget),
+        )
+    return linprog(
+        np.concatenate([np.zeros(2 * H), np.ones(extra)]), A_ub=G, b_ub=h, bounds=(0, None)
+    ).fun
 
 
 @pytest.mark.parametrize("norm", [Norm.L1, Norm.SUP])
@@ -40,7 +47,9 @@ def test_value_is_that_of_highs(name, budget, norm):
 
 def test_l2_without_budget_is_least_squares():
     data = sample(Problem(Power(0.5), family("lin"), Norm.L2, 80))
-    assert coefficients(data, RATES) == pytest.approx(np.linalg.lstsq(data.columns(RATES), data.target, rcond=None)[0], rel=1e-8)
+    assert coefficients(data, RATES) == pytest.approx(
+        np.linalg.lstsq(data.columns(RATES), data.target, rcond=None)[0], rel=1e-8
+    )
 
 
 def test_l2_with_a_budget_is_on_its_border_and_stationary():
@@ -67,7 +76,9 @@ def test_multipliers_bound_every_other_choice_of_coefficients(budget):
 
 
 def test_small_optima_are_solved_to_their_own_size():
-    """A kernel that the rates fit exactly: the error left is rounding, not the solver's tolerance."""
+    """A kernel that the rates fit exactly: the error left is rounding, not the solver's
+    tolerance.
+    """
     data = sample(Problem(Power(0.5), family("log"), window=100))
     assert data.error(np.array([0.5, 2.0]), coefficients(data, np.array([0.5, 2.0]))) < 1e-11
 

@@ -1,4 +1,6 @@
-"""One head at a time under a budget: never worse, within budget, at the certified floor where it is known."""
+"""One head at a time under a budget: never worse, within budget, at the certified floor where it is
+known.
+"""
 
 import itertools
 import math
@@ -14,7 +16,8 @@ from headcount.theory.problem import Problem
 
 
 @pytest.mark.parametrize(
-    ("kernel", "name", "budget"), [(Lag(2), "lin", 100.0), (Oscillating(0.1, 0.5), "lin", 50.0), (Lag(2), "log1p", 1e3)]
+    ("kernel", "name", "budget"),
+    [(Lag(2), "lin", 100.0), (Oscillating(0.1, 0.5), "lin", 50.0), (Lag(2), "log1p", 1e3)],
 )
 def test_levels_improve_within_the_budget(kernel, name, budget):
     data = thin(sample(Problem(kernel, family(name), window=120, budget=budget)))

@@ -27,6 +27,8 @@ def test_growth_is_cut_off():
     assert (pencil_rates(np.exp(0.01 * LAGS), 1) > 0).all()
 
 
-@pytest.mark.parametrize(("values", "heads"), [(np.zeros(50), 3), (np.ones(1), 3), (np.ones(50), 0)])
+@pytest.mark.parametrize(
+    ("values", "heads"), [(np.zeros(50), 3), (np.ones(1), 3), (np.ones(50), 0)]
+)
 def test_nothing_to_find(values, heads):
     assert len(pencil_rates(values, heads)) == 0

@@ -1,4 +1,6 @@
-"""Rows, blocks, derivatives and the coordinate of `theory.fit.sample`, against mpmath and differences."""
+"""Rows, blocks, derivatives and the coordinate of `theory.fit.sample`, against mpmath and
+differences.
+"""
 
 import mpmath
 import numpy as np
@@ -32,12 +34,12 @@ def test_block_sums_are_the_sums_of_their_lags(name, rate):
 @pytest.mark.parametrize("rate", [1.01, 1.5, 4.0])
 def test_endless_blocks_are_hurwitz_zetas(rate):
     endless = np.array([np.inf])
-    assert block_sums(family("log"), np.array([rate]), np.array([50.0]), endless)[0, 0] == pytest.approx(
-        float(mpmath.zeta(rate, 50)), rel=1e-11
-    )
-    assert block_sums(family("log1p"), np.array([rate]), np.array([50.0]), endless)[0, 0] == pytest.approx(
-        float(mpmath.zeta(rate, 51)), rel=1e-11
-    )
+    assert block_sums(family("log"), np.array([rate]), np.array([50.0]), endless)[
+        0, 0
+    ] == pytest.approx(float(mpmath.zeta(rate, 50)), rel=1e-11)
+    assert block_sums(family("log1p"), np.array([rate]), np.array([50.0]), endless)[
+        0, 0
+    ] == pytest.approx(float(mpmath.zeta(rate, 51)), rel=1e-11)
     geometric = block_sums(family("lin"), np.array([rate / 50]), np.array([50.0]), endless)[0, 0]
     assert geometric == pytest.approx(np.exp(-rate) / (1 - np.exp(-rate / 50)), rel=1e-12)
 
@@ -52,7 +54,9 @@ def test_derivatives_are_those_of_the_columns(name, norm):
     up, here, down = (data.columns(data.rates_at(u + d)) for d in (eps, 0.0, -eps))
     first, second = data.derivatives(rates)
     assert first == pytest.approx((up - down) / (2 * eps), rel=1e-6, abs=1e-8)
-    assert second == pytest.approx((up - 2 * here + down) / eps**2, rel=2e-3, abs=2e-4 * np.abs(second).max())
+    assert second == pytest.approx(
+        (up - 2 * here + down) / eps**2, rel=2e-3, abs=2e-4 * np.abs(second).max()
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +70,9 @@ def test_the_coordinate_is_undone_by_rates_at(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_thin_l1_error_of_a_smooth_fit_is_the_full_one(name):
-    """Far residuals keep their sign inside blocks, so that the modulus of block sums loses next to nothing."""
+    """Far residuals keep their sign inside blocks, so that the modulus of block sums loses next to
+    nothing.
+    """
     full = sample(Problem(Power(1.5), family(name), Norm.L1, 1000))
     short = thin(full)
     assert len(short.target) < 150 < 900 < len(full.target)
@@ -81,7 +87,10 @@ def test_a_rough_target_is_not_thinned_below_its_detail():
 
 
 def test_the_tail_counts_where_the_problem_says_so():
-    endless, bare = sample(Problem(Lag(2), family("log"))), sample(Problem(Power(0.5), family("log"), window=300))
+    endless, bare = (
+        sample(Problem(Lag(2), family("log"))),
+        sample(Problem(Power(0.5), family("log"), window=300)),
+    )
     assert np.isinf(endless.ends[-1])
     assert endless.low > 1
     assert not endless.target[len(endless.lags) :].any()

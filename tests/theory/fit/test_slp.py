@@ -26,7 +26,11 @@ def test_two_rates_are_the_best_nearby():
     data = sample(Problem(Power(0.5), family("lin"), window=100))
     point = refine(data, at(data, np.array([0.02, 0.5])), gain=1e-9)
     rng = np.random.default_rng(0)
-    nearby = [point.rates * np.exp(rng.normal(scale=scale, size=2)) for scale in (1e-3, 1e-2, 1e-1) for _ in range(25)]
+    nearby = [
+        point.rates * np.exp(rng.normal(scale=scale, size=2))
+        for scale in (1e-3, 1e-2, 1e-1)
+        for _ in range(25)
+    ]
     assert point.error <= min(at(data, rates).error for rates in nearby) * (1 + 1e-5)
 
 
@@ -60,7 +64,9 @@ def test_never_worse_than_the_start():
 def test_a_point_carries_its_own_error():
     data = sample(Problem(Power(0.5), family("lin"), window=100))
     point = at(data, np.array([0.1, 1.0]))
-    assert point.error == pytest.approx(np.abs(data.target - data.columns(point.rates) @ point.coefficients).sum(), rel=1e-12)
+    assert point.error == pytest.approx(
+        np.abs(data.target - data.columns(point.rates) @ point.coefficients).sum(), rel=1e-12
+    )
     assert refine(data, at(data, np.zeros(0))).error == pytest.approx(np.abs(data.target).sum())
 
 

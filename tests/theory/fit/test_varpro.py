@@ -27,7 +27,9 @@ def test_one_rate_is_the_best_of_a_fine_grid():
     data = full()
     (rates,) = list(chain(data, 1))
     grid = np.geomspace(1e-4, 5, 3000)
-    assert projected_error(data, rates) <= min(projected_error(data, np.array([b])) for b in grid) * (1 + 1e-6)
+    assert projected_error(data, rates) <= min(
+        projected_error(data, np.array([b])) for b in grid
+    ) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.5])
@@ -53,7 +55,9 @@ def test_each_head_helps():
 def test_rates_of_an_exact_sum_are_found():
     true = np.array([0.05, 0.9])
     bare = full(window=61)  # lags 1..60 and nothing beyond
-    data = dataclasses.replace(bare, target=np.exp(-np.outer(bare.lags, true)) @ np.array([1.0, 2.0]))
+    data = dataclasses.replace(
+        bare, target=np.exp(-np.outer(bare.lags, true)) @ np.array([1.0, 2.0])
+    )
     assert list(chain(data, 4))[1] == pytest.approx(true, rel=1e-5)
 
 

@@ -1,15 +1,17 @@
-"""What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1 <= s < N} (rho(s) - heads(s))^2.
+"""What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1
+<= s < N} (rho(s) - heads(s))^2.
 
 lin, log, log1p           the best l2 fit found and its certificate (`kernel_numbers`, lag 0 free)
-peak                      the best sum of peaks found, also with centres before lag 0; no bound from below
-kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): their fit, or a better one with two numbers a head
-alibi, none               fixed curves: least squares, which is the floor exactly
-t5                        any function that is constant on buckets: the variance within buckets, exactly, for every number of heads
-table                     any positive kernel with one head: 0
-rope, fire                not computed
+peak                      the best sum of peaks found, also with centres before lag 0; no bound from
+below kerple-power, kerple-log  contain lin and log1p (exponent 1, scale 1): their fit, or a better
+one with two numbers a head alibi, none               fixed curves: least squares, which is the
+floor exactly t5                        any function that is constant on buckets: the variance
+within buckets, exactly, for every number of heads table                     any positive kernel
+with one head: 0 rope, fire                not computed
 
-Representable (alibi, none, t5, table): the same heads as `theory.rounding` evaluates them: logits and softmax in float32, then the
-probabilities and the heads' weights are rounded to the format, and products add up in float32.
+Representable (alibi, none, t5, table): the same heads as `theory.rounding` evaluates them: logits
+and softmax in float32, then the probabilities and the heads' weights are rounded to the format, and
+products add up in float32.
 """
 
 import dataclasses
@@ -26,7 +28,14 @@ from headcount.memory.kernels import AbstractKernel, kernels
 from headcount.model.biases.shaped import T5
 from headcount.theory.rounding import Dtype
 
-FITTED = {"lin": "lin", "log": "log", "log1p": "log1p", "peak": "peak", "kerple-power": "lin", "kerple-log": "log1p"}
+FITTED = {
+    "lin": "lin",
+    "log": "log",
+    "log1p": "log1p",
+    "peak": "peak",
+    "kerple-power": "lin",
+    "kerple-log": "log1p",
+}
 PROJECTION = "least squares in float64"
 
 
@@ -45,7 +54,11 @@ def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
     values = built.values(length)[1:]
     if bias == "table":
         exact = Numbers(
-            promised_text="none", possible=0.0, lower=0.0, certificate="a loss is not negative", note="one head draws any positive kernel"
+            promised_text="none",
+            possible=0.0,
+            lower=0.0,
+            certificate="a loss is not negative",
+            note="one head draws any positive kernel",
         )
         return _with_one_head(exact, values, values)
     if bias in ("alibi", "none"):
@@ -54,9 +67,13 @@ def bias_numbers(kernel: str, bias: str, heads: int, length: int) -> Numbers:
         return _rounded(numbers, values, np.concatenate([np.ones_like(curves[:1]), curves]), found)
     if bias == "t5":
         buckets = _buckets(length)
-        found, numbers = _projected(values, buckets, "constant on buckets: exact for every number of heads")
+        found, numbers = _projected(
+            values, buckets, "constant on buckets: exact for every number of heads"
+        )
         return _with_one_head(numbers, values, buckets @ found)
-    return Numbers(promised_text="none", certificate="none", note=f"no floor is computed for {bias}")
+    return Numbers(
+        promised_text="none", certificate="none", note=f"no floor is computed for {bias}"
+    )
 
 
 def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbers:
@@ -74,22 +91,35 @@ def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbe
     values = kernel.values(length)[1:]
     curves, coefficients, loss = _searched(values, bias, heads)
     better = _rounded(
-        dataclasses.replace(known, possible=loss, note="least squares over both numbers of every head"), values, curves, coefficients
+        dataclasses.replace(
+            known, possible=loss, note="least squares over both numbers of every head"
+        ),
+        values,
+        curves,
+        coefficients,
     )
     return min(known, better, key=lambda numbers: numbers.floor or 0.0)
 
 
-LOGITS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {  # of the lag, log of the rate, second number
+LOGITS: Mapping[
+    str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+] = {  # of the lag, log of the rate, second number
     "peak": lambda s, u, v: -np.exp(u) * (s - v) ** 2,
     "kerple-log": lambda s, u, v: -np.exp(u) * np.log1p(np.exp(np.clip(v, -30, 30)) * s),
     "kerple-power": lambda s, u, v: -np.exp(u) * s ** np.clip(v, 0.01, 2.0),
 }
-SECOND = {"peak": (-2000.0, 64.0), "kerple-log": (-6.0, 6.0), "kerple-power": (0.05, 2.0)}  # where the search starts from
+SECOND = {
+    "peak": (-2000.0, 64.0),
+    "kerple-log": (-6.0, 6.0),
+    "kerple-power": (0.05, 2.0),
+}  # where the search starts from
 STARTS = 16
 
 
 def _searched(values: np.ndarray, bias: str, heads: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """The best of several local optima in the heads' numbers, coefficients eliminated: curves [length, H], lag 0 first, coefficients, loss."""
+    """The best of several local optima in the heads' numbers, coefficients eliminated: curves
+    [length, H], lag 0 first, coefficients, loss.
+    """
     lags = np.arange(len(values) + 1.0)[:, None]  # [length, 1]
 
     def drawn(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,8 +133,13 @@ def _searched(values: np.ndarray, bias: str, heads: int) -> tuple[np.ndarray, np
         return values - curves[1:] @ coefficients
 
     rng = np.random.default_rng(0)
-    starts = [np.concatenate([rng.uniform(-12, 2, heads), rng.uniform(*SECOND[bias], heads)]) for _ in range(STARTS)]
-    found = min((least_squares(left, start, max_nfev=200) for start in starts), key=lambda each: each.cost)
+    starts = [
+        np.concatenate([rng.uniform(-12, 2, heads), rng.uniform(*SECOND[bias], heads)])
+        for _ in range(STARTS)
+    ]
+    found = min(
+        (least_squares(left, start, max_nfev=200) for start in starts), key=lambda each: each.cost
+    )
     return *drawn(found.x), float(2 * found.cost)
 
 
@@ -126,16 +161,26 @@ def _projected(values: np.ndarray, columns: np.ndarray, note: str) -> tuple[np.n
     found, *_ = np.linalg.lstsq(columns, values, rcond=None)
     off = values - columns @ found
     loss = float(off @ off)
-    return found, Numbers(promised_text="none", possible=loss, lower=loss, certificate=PROJECTION, note=note)
+    return found, Numbers(
+        promised_text="none", possible=loss, lower=loss, certificate=PROJECTION, note=note
+    )
 
 
 def _with_one_head(exact: Numbers, values: np.ndarray, drawn: np.ndarray) -> Numbers:
-    """The formats of a kernel that one head draws, its logits the logarithms: lag 0, which the residual gives, and values below 0 get none."""
-    return _rounded(exact, values, np.maximum(np.concatenate([[0.0], drawn]), 0.0)[:, None], np.ones(1))
+    """The formats of a kernel that one head draws, its logits the logarithms: lag 0, which the
+    residual gives, and values below 0 get none.
+    """
+    return _rounded(
+        exact, values, np.maximum(np.concatenate([[0.0], drawn]), 0.0)[:, None], np.ones(1)
+    )
 
 
-def _rounded(exact: Numbers, values: np.ndarray, curves: np.ndarray, coefficients: np.ndarray) -> Numbers:
-    """With the loss in each format of heads with these curves [length, H], lag 0 first, and coefficients [H]."""
+def _rounded(
+    exact: Numbers, values: np.ndarray, curves: np.ndarray, coefficients: np.ndarray
+) -> Numbers:
+    """With the loss in each format of heads with these curves [length, H], lag 0 first, and
+    coefficients [H].
+    """
     with np.errstate(divide="ignore"):
         logits = np.log(curves).astype(np.float32)
     unnormalised = np.exp(logits - logits.max(axis=0))

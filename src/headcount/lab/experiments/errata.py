@@ -1,7 +1,9 @@
-"""What the paper prints, what was found, and what the software does about it: the errata page of the report.
+"""What the paper prints, what was found, and what the software does about it: the errata page of
+the report.
 
-Numbers follow theory 2.1 (1 to 24) and its findings (F1 to F8). Evidence that is a number is computed when asked for
-(`errata_evidence.py`), and never typed in; where it is a matter of reading, `seen` says what to read.
+Numbers follow theory 2.1 (1 to 24) and its findings (F1 to F8). Evidence that is a number is
+computed when asked for (`errata_evidence.py`), and never typed in; where it is a matter of reading,
+`seen` says what to read.
 """
 
 import dataclasses
@@ -16,7 +18,9 @@ Evidence = Callable[[], str]
 
 @dataclasses.dataclass(frozen=True)
 class Erratum:
-    """One point. `evidence` is called when the page is made; without it `seen` says where in the paper the point can be seen."""
+    """One point. `evidence` is called when the page is made; without it `seen` says where in the
+    paper the point can be seen.
+    """
 
     id: str
     where: str
@@ -27,7 +31,12 @@ class Erratum:
     seen: str = ""
 
     def __post_init__(self):
-        require((self.evidence is None) == bool(self.seen), f"erratum {self.id}: evidence and seen", "one of them", "give the other up")
+        require(
+            (self.evidence is None) == bool(self.seen),
+            f"erratum {self.id}: evidence and seen",
+            "one of them",
+            "give the other up",
+        )
 
     def shown(self) -> str:
         """The evidence in words."""
@@ -59,7 +68,8 @@ FINDINGS: tuple[Erratum, ...] = (
         "F3",
         "Theorem 3.1",
         "no statement about the size of weights",
-        "isolating a lag needs weights that grow geometrically with it, whatever the number of heads",
+        "isolating a lag needs weights that grow geometrically with it, whatever the number of"
+        " heads",
         "shows weights and float32 errors, and refuses what no format bears",
         evidence.weights,
     ),
@@ -75,7 +85,8 @@ FINDINGS: tuple[Erratum, ...] = (
         "F5",
         "Section 6",
         "trained losses as a comparison of what architectures can express",
-        "what heads could reach lies far below the trained losses, or certified bounds lie far above the reported ones",
+        "what heads could reach lies far below the trained losses, or certified bounds lie far"
+        " above the reported ones",
         "shows floors beside every trained loss; see 18, 19, 21",
         evidence.trained,
     ),
@@ -130,7 +141,14 @@ ERRATA: tuple[Erratum, ...] = (
         "sets it to 0",
         seen="Appendix C.2: step III beside step I",
     ),
-    Erratum("4", "Lemma F.1", "M(n) e/(1-1/e)^n", "the factor is (1 - e^-alpha)^-n", "uses the latter", evidence.bump_factor),
+    Erratum(
+        "4",
+        "Lemma F.1",
+        "M(n) e/(1-1/e)^n",
+        "the factor is (1 - e^-alpha)^-n",
+        "uses the latter",
+        evidence.bump_factor,
+    ),
     Erratum(
         "5",
         "Lemmas F.3, F.6",
@@ -161,7 +179,10 @@ ERRATA: tuple[Erratum, ...] = (
         "g integer-valued and Barron",
         "then constant on connected sets of tokens",
         "asks for finitely many tokens",
-        seen="Barron functions are continuous, and a continuous function with whole values is constant on connected sets",
+        seen=(
+            "Barron functions are continuous, and a continuous function with whole values is"
+            " constant on connected sets"
+        ),
     ),
     Erratum(
         "9",
@@ -171,7 +192,14 @@ ERRATA: tuple[Erratum, ...] = (
         "states it as an assumption",
         evidence.retrieval_errors,
     ),
-    Erratum("10", "Appendix C", "rounding tolerance 1/(4T) (log)", "log(1 + 1/(2T)) is exact", "uses the exact one", evidence.tolerance),
+    Erratum(
+        "10",
+        "Appendix C",
+        "rounding tolerance 1/(4T) (log)",
+        "log(1 + 1/(2T)) is exact",
+        "uses the exact one",
+        evidence.tolerance,
+    ),
     Erratum(
         "11",
         "Appendix D.2",
@@ -188,7 +216,14 @@ ERRATA: tuple[Erratum, ...] = (
         "uses the root of squares and the split that suits it",
         evidence.orthogonal,
     ),
-    Erratum("13", "Theorem 3.1", "H_k in proportion to weights", "not integers", "allots heads one by one", evidence.whole),
+    Erratum(
+        "13",
+        "Theorem 3.1",
+        "H_k in proportion to weights",
+        "not integers",
+        "allots heads one by one",
+        evidence.whole,
+    ),
     Erratum(
         "14",
         "Theorem 5.1",
@@ -214,7 +249,12 @@ ERRATA: tuple[Erratum, ...] = (
         evidence.legal,
     ),
     Erratum(
-        "17", "Theorems 4.1, 4.4", "softmax", "cancels what does not depend on the key", "offers none, softmax and sinks", evidence.cancel
+        "17",
+        "Theorems 4.1, 4.4",
+        "softmax",
+        "cancels what does not depend on the key",
+        "offers none, softmax and sinks",
+        evidence.cancel,
     ),
     Erratum(
         "18",
@@ -264,14 +304,25 @@ ERRATA: tuple[Erratum, ...] = (
         "uses it within that range",
         evidence.jackson_constant,
     ),
-    Erratum("24", "Lemma G.6", "O~(||f||_B/sqrt m)", "4 R ||f||_B sqrt((D'+1)/m) with constants", "uses the latter", evidence.sampled),
+    Erratum(
+        "24",
+        "Lemma G.6",
+        "O~(||f||_B/sqrt m)",
+        "4 R ||f||_B sqrt((D'+1)/m) with constants",
+        "uses the latter",
+        evidence.sampled,
+    ),
     Erratum(
         "25",
         "Section 6, experiment 4a",
         "lin, 64 heads: 0.19",
-        "depends on what is not stated: the maps around the heads, how rates are kept positive, the number of steps",
+        "depends on what is not stated: the maps around the heads, how rates are kept positive, the"
+        " number of steps",
         "runs these readings as written, and the floors beside them",
-        seen="Section 6 states none of the three; the arms of experiment 4a as written are such readings",
+        seen=(
+            "Section 6 states none of the three; the arms of experiment 4a as written are such"
+            " readings"
+        ),
     ),
 )
 

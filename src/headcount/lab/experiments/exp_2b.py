@@ -1,9 +1,12 @@
-"""Experiment 2b: does a simple readout of several memories need heads, not neurons? (paper, Section 6; errata 20, 21)
+"""Experiment 2b: does a simple readout of several memories need heads, not neurons? (paper, Section
+6; errata 20, 21)
 
-As written: x_48 + x_56 + x_99. With lin or log heads the squared error stays above 2.7 of 3 at any number of heads with weights up to
-1e9 (certified), and with a free bias a lag one head is exact: neither shows "1.16 to 1e-6 as H grows" as an effect of heads.
-As meant: the kernel s^{-1/2} on lags 1..999 with lin heads, whose floors fall from 1.87 (1 head) to 1.7e-3 (4 heads).
-Criterion: four heads beat one; 256 neurons do not beat 16. Linear arms have the exact population loss, arms with neurons fresh batches.
+As written: x_48 + x_56 + x_99. With lin or log heads the squared error stays above 2.7 of 3 at any
+number of heads with weights up to 1e9 (certified), and with a free bias a lag one head is exact:
+neither shows "1.16 to 1e-6 as H grows" as an effect of heads. As meant: the kernel s^{-1/2} on lags
+1..999 with lin heads, whose floors fall from 1.87 (1 head) to 1.7e-3 (4 heads). Criterion: four
+heads beat one; 256 neurons do not beat 16. Linear arms have the exact population loss, arms with
+neurons fresh batches.
 """
 
 import dataclasses
@@ -26,7 +29,11 @@ WIDTH = 64
 TABLE = "exp-2b:reading=lags,position=100"
 TABLE_LENGTH = 100
 STEPS = {Profile.SMOKE: 300, Profile.LAPTOP: 1500, Profile.FULL: 3000}
-HEADS: Mapping[Profile, tuple[int, ...]] = {Profile.SMOKE: (1, 4), Profile.LAPTOP: (1, 2, 4, 8), Profile.FULL: (1, 2, 4, 8, 16)}
+HEADS: Mapping[Profile, tuple[int, ...]] = {
+    Profile.SMOKE: (1, 4),
+    Profile.LAPTOP: (1, 2, 4, 8),
+    Profile.FULL: (1, 2, 4, 8, 16),
+}
 REPORTED = (Reported("MSE at H = 1", 1.16), Reported("MSE at large H", 1e-6))
 
 
@@ -36,8 +43,18 @@ def studies(profile: Profile) -> tuple[Study, ...]:
 
 
 def linear_model(bias: Mapping[str, Any] | str, heads: int) -> dict[str, Any]:
-    """Heads and a linear readout of the stream: the kernel of a head sum, with x_t through the residual."""
-    return {"attention": "dp-free", "ffn": "none", "readout": "linear", "bias": bias, "heads": heads, "width": WIDTH, "head_dim": 1}
+    """Heads and a linear readout of the stream: the kernel of a head sum, with x_t through the
+    residual.
+    """
+    return {
+        "attention": "dp-free",
+        "ffn": "none",
+        "readout": "linear",
+        "bias": bias,
+        "heads": heads,
+        "width": WIDTH,
+        "head_dim": 1,
+    }
 
 
 def bare_model(bias: Mapping[str, Any], heads: int, head_dim: int) -> dict[str, Any]:
@@ -75,7 +92,13 @@ def _far_arm(reading: str, bias: str, heads: int, profile: Profile) -> Arm:
         "model": linear_model({"kind": bias, **SPREADS["uniform"]}, heads),
         "train": {"steps": STEPS[profile], "length": FAR_LENGTH, "loss": "population", "log": 10},
     }
-    return Arm(f"{bias}-{heads}-{reading}", run, lambda: affine_numbers(memory, bias, heads, 2), f"{bias}, {reading}", heads)
+    return Arm(
+        f"{bias}-{heads}-{reading}",
+        run,
+        lambda: affine_numbers(memory, bias, heads, 2),
+        f"{bias}, {reading}",
+        heads,
+    )
 
 
 def _table_arm(profile: Profile) -> Arm:
@@ -84,19 +107,31 @@ def _table_arm(profile: Profile) -> Arm:
         "model": linear_model({"kind": "table", "window": TABLE_LENGTH}, 3),
         "train": {"steps": STEPS[profile], "length": TABLE_LENGTH, "loss": "population", "log": 10},
     }
-    return Arm("table-3-lags", run, lambda: built_numbers(TABLE, "table", 3, 2, TABLE_LENGTH), "table, lags", 3)
+    return Arm(
+        "table-3-lags",
+        run,
+        lambda: built_numbers(TABLE, "table", 3, 2, TABLE_LENGTH),
+        "table, lags",
+        3,
+    )
 
 
 def as_meant(profile: Profile) -> Study:
     """Lin heads on the smooth kernel, then 16 and 256 neurons behind four heads."""
     cells = rate_cells(profile)
     seeds = tuple(range(SEEDS[profile]))
-    arms = (*(_head_arm(h, profile) for h in HEADS[profile]), *(_neuron_arm(m, profile) for m in (16, 256)))
+    arms = (
+        *(_head_arm(h, profile) for h in HEADS[profile]),
+        *(_neuron_arm(m, profile) for m in (16, 256)),
+    )
     hypothesis = Hypothesis(
         id="2b",
         claim="A complex memory needs heads, not neurons.",
         ref=Ref("wang-e-2024", "Section 6, experiment 2b"),
-        parts=(Part("heads", Benefit("heads-1", "heads-4")), Part("neurons", NoBenefit("heads-4-m-16", "heads-4-m-256"))),
+        parts=(
+            Part("heads", Benefit("heads-1", "heads-4")),
+            Part("neurons", NoBenefit("heads-4-m-16", "heads-4-m-256")),
+        ),
         scale=Scale.LOG10_RATIO,
         trivial=ENERGY,
         reported=REPORTED,
@@ -104,9 +139,18 @@ def as_meant(profile: Profile) -> Study:
         seeds=seeds,
         expected="heads supported (the floors differ by a factor of 1000); neurons open",
         deviations=(
-            "the kernel s^-1/2 on 999 lags instead of three far lags, which lin and log heads do not reach (variant as written)",
-            "s^-1/2 is not summable: no theorem of the paper is about it, on a finite window the claim is judged by the runs alone",
-            "exact population loss for the linear arms; fresh batches for the two arms with neurons",
+            (
+                "the kernel s^-1/2 on 999 lags instead of three far lags, which lin and log heads"
+                " do not reach (variant as written)"
+            ),
+            (
+                "s^-1/2 is not summable: no theorem of the paper is about it, on a finite window"
+                " the claim is judged by the runs alone"
+            ),
+            (
+                "exact population loss for the linear arms; fresh batches for the two arms with"
+                " neurons"
+            ),
         ),
     )
     return Study(
@@ -129,7 +173,13 @@ def _head_arm(heads: int, profile: Profile) -> Arm:
         "model": linear_model({"kind": "lin"}, heads),
         "train": {"steps": STEPS[profile], "length": FAR_LENGTH, "loss": "population", "log": 10},
     }
-    return Arm(f"heads-{heads}", run, lambda: kernel_numbers(KERNEL, "lin", heads, FAR_LENGTH), "linear readout", heads)
+    return Arm(
+        f"heads-{heads}",
+        run,
+        lambda: kernel_numbers(KERNEL, "lin", heads, FAR_LENGTH),
+        "linear readout",
+        heads,
+    )
 
 
 def _neuron_arm(neurons: int, profile: Profile) -> Arm:
@@ -143,6 +193,13 @@ def _neuron_arm(neurons: int, profile: Profile) -> Arm:
 
 
 def _behind_neurons() -> Numbers:
-    """Two neurons are the identity, so that the linear floor is possible; it is not proved best for a ReLU readout."""
+    """Two neurons are the identity, so that the linear floor is possible; it is not proved best for
+    a ReLU readout.
+    """
     found = kernel_numbers(KERNEL, "lin", 4, FAR_LENGTH)
-    return dataclasses.replace(found, lower=None, certificate="none", note=f"{found.note}; two neurons are a linear readout")
+    return dataclasses.replace(
+        found,
+        lower=None,
+        certificate="none",
+        note=f"{found.note}; two neurons are a linear readout",
+    )

@@ -1,7 +1,9 @@
-"""Experiment 3a: does the dot product help on a fixed sparse memory? (paper, Section 6; the target is that of 1b)
+"""Experiment 3a: does the dot product help on a fixed sparse memory? (paper, Section 6; the target
+is that of 1b)
 
-As written: with the printed lags the heads reach nothing (see 1b), so arms that are equal there are equal at having learned nothing.
-As meant: at lags 1 and 2, equivalence (two one-sided tests) of dot product and no dot product, at equal parameters and at equal width.
+As written: with the printed lags the heads reach nothing (see 1b), so arms that are equal there are
+equal at having learned nothing. As meant: at lags 1 and 2, equivalence (two one-sided tests) of dot
+product and no dot product, at equal parameters and at equal width.
 """
 
 from headcount.core.refs import Ref
@@ -24,10 +26,15 @@ from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Values
 from headcount.lab.hypothesis import Hypothesis, NoBenefit, Part
 from headcount.lab.statistics import Scale
 
-WIDE_HIDDEN = 284  # without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
+WIDE_HIDDEN = (
+    284  # without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
+)
 SMALL: Values = {  # keys at 1000 positions are dear
     "model": {"heads": 4, "width": 16, "hidden": 64},
-    "train": {"batch": 20, "evaluation": {"batches": 5 * FAR_TESTS["batches"]}},  # as many sequences as without dot products
+    "train": {
+        "batch": 20,
+        "evaluation": {"batches": 5 * FAR_TESTS["batches"]},
+    },  # as many sequences as without dot products
 }
 
 
@@ -40,7 +47,11 @@ def as_written(profile: Profile) -> Study:
     """The printed lags; in the smoke profile the arm of 1b alone."""
     arms = [_far_arm("positions", "dp-free", profile)]
     if profile is not Profile.SMOKE:
-        arms += [_far_arm("lags", "dp-free", profile), _far_arm("positions", "dot", profile), _far_arm("lags", "dot", profile)]
+        arms += [
+            _far_arm("lags", "dp-free", profile),
+            _far_arm("positions", "dot", profile),
+            _far_arm("lags", "dot", profile),
+        ]
     return Study(
         "3a",
         Variant.AS_WRITTEN,
@@ -54,7 +65,10 @@ def as_written(profile: Profile) -> Study:
         y_log=False,
         notes=(
             "x_48 at position 1000 is lag 952 (positions) or lag 48 (lags): both are shown",
-            "with dot products the model is smaller (4 heads, width 16, 64 neurons, batches of 20): keys at 1000 positions are dear",
+            (
+                "with dot products the model is smaller (4 heads, width 16, 64 neurons, batches of"
+                " 20): keys at 1000 positions are dear"
+            ),
         ),
     )
 
@@ -64,9 +78,19 @@ def _far_arm(reading: str, attention: str, profile: Profile) -> Arm:
     run = far_run(memory, "lin", profile)
     if attention == "dot":
         run = merged(run, {**SMALL, "model": {**SMALL["model"], "attention": "dot"}})
-        return Arm(f"dp-{reading}", run, lambda: Numbers(note="no floor is known for softmax with dot products"), "dot product")
+        return Arm(
+            f"dp-{reading}",
+            run,
+            lambda: Numbers(note="no floor is known for softmax with dot products"),
+            "dot product",
+        )
     heads, width = PAPER_MODEL["heads"], PAPER_MODEL["hidden"]
-    return Arm(f"dp-free-{reading}", run, lambda: unreachable_numbers(memory, "lin", heads, width), "dp-free")
+    return Arm(
+        f"dp-free-{reading}",
+        run,
+        lambda: unreachable_numbers(memory, "lin", heads, width),
+        "dp-free",
+    )
 
 
 def as_meant(profile: Profile) -> Study:
@@ -92,7 +116,10 @@ def as_meant(profile: Profile) -> Study:
         seeds=seeds,
         expected="supported, or inconclusive where small losses vary by more than the margin",
         deviations=(
-            "lags 1 and 2 instead of the printed ones, which the heads do not reach (variant as written)",
+            (
+                "lags 1 and 2 instead of the printed ones, which the heads do not reach (variant as"
+                " written)"
+            ),
             f"sequences of {NEAR_LENGTH} tokens, 4 log heads, width 16",
         ),
     )
@@ -113,4 +140,10 @@ def as_meant(profile: Profile) -> Study:
 
 def _near_arm(name: str, attention: str, hidden: int, profile: Profile) -> Arm:
     run = near_run("log", profile, attention=attention, hidden=hidden)
-    return Arm(name, run, lambda: code_numbers(NEAR, "log", NEAR_MODEL["heads"], hidden, NEAR_LENGTH), name, hidden)
+    return Arm(
+        name,
+        run,
+        lambda: code_numbers(NEAR, "log", NEAR_MODEL["heads"], hidden, NEAR_LENGTH),
+        name,
+        hidden,
+    )

@@ -1,13 +1,18 @@
-"""Failures: heads and bias are made too small or unfit on purpose; do the signatures (`lab/signatures.py`) name what was planted?
+"""Failures: heads and bias are made too small or unfit on purpose; do the signatures
+(`lab/signatures.py`) name what was planted?
 
-Eight signs at lags 1, 2, 8, 12, …, 28 with weights of alternating sign, so that a head spread over many lags reads none of them. Linear
-models, exact population loss, so the record has the error at every lag:
+Eight signs at lags 1, 2, 8, 12, …, 28 with weights of alternating sign, so that a head spread over
+many lags reads none of them. Linear models, exact population loss, so the record has the error at
+every lag:
 
     peak-3           three heads that each read one lag: too few heads
-    lin-8, log-8     a head for every lag, of a bias that tells lag 8 from its neighbours only with huge weights: the wrong bias
-    peak-32, table-2 nothing is planted: peaks start near every lag; a table draws the positive and the negative lags with a head each
+    lin-8, log-8     a head for every lag, of a bias that tells lag 8 from its neighbours only with
+      huge weights: the wrong bias
+    peak-32, table-2 nothing is planted: peaks start near every lag; a table draws the positive and
+      the negative lags with a head each
 
-A depth that is too small shows on pointer chains (`heads`), a bias that fails beyond the trained length on kernels (`bias`).
+A depth that is too small shows on pointer chains (`heads`), a bias that fails beyond the trained
+length on kernels (`bias`).
 """
 
 import dataclasses
@@ -51,13 +56,17 @@ def studies(profile: Profile) -> tuple[Study, ...]:
             "failures",
             Variant.FURTHER,
             "Planted failures: is each one named?",
-            "A model lacks heads, or has a bias that does not fit: does the error by lag say which?",
+            "A model lacks heads, or has a bias that does not fit: does the error by lag say"
+            " which?",
             tuple(_arm(name, size["steps"]) for name in size["arms"]),
             tuple(range(size["seeds"])),
             x_label="model",
             y_label="population MSE",
             notes=(
-                f"signs at lags {', '.join(map(str, LAGS))}, weights of alternating sign; answering 0 costs {len(LAGS)}",
+                (
+                    f"signs at lags {', '.join(map(str, LAGS))}, weights of alternating sign;"
+                    f" answering 0 costs {len(LAGS)}"
+                ),
                 "planted: " + "; ".join(f"{name}: {MODELS[name][2].text}" for name in size["arms"]),
                 "what each run was found to lack is in the table of failure signatures",
             ),
@@ -68,7 +77,11 @@ def studies(profile: Profile) -> tuple[Study, ...]:
 def _arm(name: str, steps: int) -> Arm:
     bias, heads, _ = MODELS[name]
     run = {
-        "memory": {"kind": "fixed", "lags": list(LAGS), "readout": {"kind": "linear", "weights": list(WEIGHTS)}},
+        "memory": {
+            "kind": "fixed",
+            "lags": list(LAGS),
+            "readout": {"kind": "linear", "weights": list(WEIGHTS)},
+        },
         "model": linear_model(bias, heads),
         "train": {"steps": steps, "length": LENGTH, "loss": "population", "lr": 0.01, "log": 10},
     }
@@ -76,7 +89,9 @@ def _arm(name: str, steps: int) -> Arm:
 
 
 def _numbers(bias: str, heads: int) -> Numbers:
-    """The best fit of the eight lags; for decaying heads a certified bound at any number of heads of moderate weight."""
+    """The best fit of the eight lags; for decaying heads a certified bound at any number of heads
+    of moderate weight.
+    """
     kernel = np.zeros(LENGTH)
     kernel[list(LAGS)] = WEIGHTS
     found = kernel_numbers(ArrayKernel(tuple(kernel)), bias, heads, LENGTH, residual=True)
@@ -84,4 +99,9 @@ def _numbers(bias: str, heads: int) -> Numbers:
         return found
     bound = lag_bound(LAGS, WEIGHTS, bias, GENEROUS, LENGTH)
     told = f"{bound.method}, {bound.ref}"
-    return dataclasses.replace(found, lower=bound.value**2, lower_for=f"any number of heads with sum|a| <= {GENEROUS:g}", certificate=told)
+    return dataclasses.replace(
+        found,
+        lower=bound.value**2,
+        lower_for=f"any number of heads with sum|a| <= {GENEROUS:g}",
+        certificate=told,
+    )

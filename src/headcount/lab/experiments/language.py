@@ -1,9 +1,12 @@
-"""What the language-model experiments share: the corpus, a small GPT, and the training recipe, at CPU scale.
+"""What the language-model experiments share: the corpus, a small GPT, and the training recipe, at
+CPU scale.
 
-Text: next-byte prediction on the standard library of the running Python (or the user's texts); windows of training files, losses
-on windows of held-out files. Model: pre-LayerNorm, ReLU network, one learned number per lag and head (the strongest positional
-part that one head can have, so that what differs between arms is depth, heads or the dot product and never the bias), a linear
-readout. Arms "of equal parameters" are made equal by the neurons of their networks, which are the cheapest to vary.
+Text: next-byte prediction on the standard library of the running Python (or the user's texts);
+windows of training files, losses on windows of held-out files. Model: pre-LayerNorm, ReLU network,
+one learned number per lag and head (the strongest positional part that one head can have, so that
+what differs between arms is depth, heads or the dot product and never the bias), a linear readout.
+Arms "of equal parameters" are made equal by the neurons of their networks, which are the cheapest
+to vary.
 """
 
 import dataclasses
@@ -52,16 +55,25 @@ def text(size: TextSize, corpus: str | None) -> dict[str, Any]:
 
 
 def check_corpus(size: TextSize, corpus: str) -> None:
-    """Refuse texts that do not have a window for training and one for testing, before anything runs."""
+    """Refuse texts that do not have a window for training and one for testing, before anything
+    runs.
+    """
     built = targets.build(text(size, corpus))
     assert isinstance(built, Stdlib)
     for split in (built, built.held_out()):
         short = f"{split.data.size} bytes for the {split.split} split of {corpus}"
-        require(split.data.size > size.length, short, f"more than a window of {size.length}", "give more text")
+        require(
+            split.data.size > size.length,
+            short,
+            f"more than a window of {size.length}",
+            "give more text",
+        )
 
 
 def gpt(width: int, head_dim: int, window: int, **sizes: Any) -> dict[str, Any]:
-    """A small GPT: `sizes` are layers, heads, hidden and attention, and another norm where that learns faster."""
+    """A small GPT: `sizes` are layers, heads, hidden and attention, and another norm where that
+    learns faster.
+    """
     return {
         "width": width,
         "head_dim": head_dim,
@@ -87,5 +99,7 @@ def recipe(length: int, batch: int, steps: int, lr: float, tests: int) -> dict[s
 
 
 def queries_as_neurons(width: int, head_dim: int, heads: int) -> int:
-    """Neurons that weigh as much as the query and key maps: 2 H q D numbers against 2 D + 1 a neuron."""
+    """Neurons that weigh as much as the query and key maps: 2 H q D numbers against 2 D + 1 a
+    neuron.
+    """
     return round(2 * heads * head_dim * width / (2 * width + 1))

@@ -1,17 +1,26 @@
-"""From a study's records to the observables of `lab/patterns.py`, so that failure signatures can be named on real runs.
+"""From a study's records to the observables of `lab/patterns.py`, so that failure signatures can be
+named on real runs.
 
-    floors   arms with computed floors, tested at the trained length: the mean learned loss beside its own floor, the floor of an
-             arm of the same study with at least twice the heads and the same bias, and the smallest of the arms with another bias
-             and the same heads. (Tested at another length, a loss above the floor there may be extrapolation, not training.)
-    lags     one layer on a fixed memory of several lags, exact population loss: the error at each lag, of the run of median loss
-             (which lags are lost differs from seed to seed, so that a mean over seeds would show all of them half read)
-    hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1 hop on, and as a control those of
+    floors   arms with computed floors, tested at the trained length: the mean learned loss beside
+      its own floor, the floor of an
+             arm of the same study with at least twice the heads and the same bias, and the smallest
+               of the arms with another bias
+             and the same heads. (Tested at another length, a loss above the floor there may be
+               extrapolation, not training.)
+    lags     one layer on a fixed memory of several lags, exact population loss: the error at each
+      lag, of the run of median loss
+             (which lags are lost differs from seed to seed, so that a mean over seeds would show
+               all of them half read)
+    hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1
+      hop on, and as a control those of
              the arms with layers enough for so many hops
-    lengths  arms tested on longer sequences than trained with the exact population loss: the last stretch's training loss is the loss
+    lengths  arms tested on longer sequences than trained with the exact population loss: the last
+      stretch's training loss is the loss
              at the trained length, the test loss that at the longer one
 
-What a study does not hold is left out, and the signatures that need it answer 'undecided'. `finals` are the `final` columns of the
-records of every arm, one a seed, of one cell: the study's first, which the diagnosis names where there are others.
+What a study does not hold is left out, and the signatures that need it answer 'undecided'. `finals`
+are the `final` columns of the records of every arm, one a seed, of one cell: the study's first,
+which the diagnosis names where there are others.
 """
 
 import json
@@ -40,19 +49,33 @@ Finals = Mapping[str, Sequence[Mapping[str, float]]]  # arm → one record's `fi
 def diagnosed(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, Diagnosis]:
     """What each arm lacked, for every arm of which something was observed."""
     cell = next(iter(study.cells)) if len(study.cells) > 1 else ""
-    return {arm: diagnose(pattern, cell) for arm, pattern in patterns_of(study, finals, numbers).items()}
+    return {
+        arm: diagnose(pattern, cell) for arm, pattern in patterns_of(study, finals, numbers).items()
+    }
 
 
-def patterns_of(study: Study, finals: Finals, numbers: Mapping[str, Numbers]) -> dict[str, RunPattern]:
-    """The pattern of every arm that has one. Runs that diverged have no pattern and are left out."""
-    kept = {name: [final for final in each if math.isfinite(final.get("eval_loss", math.inf))] for name, each in finals.items()}
+def patterns_of(
+    study: Study, finals: Finals, numbers: Mapping[str, Numbers]
+) -> dict[str, RunPattern]:
+    """The pattern of every arm that has one. Runs that diverged have no pattern and are left
+    out.
+    """
+    kept = {
+        name: [final for final in each if math.isfinite(final.get("eval_loss", math.inf))]
+        for name, each in finals.items()
+    }
     arms = [arm for arm in study.arms if kept.get(arm.name)]
     specs = {arm.name: RunSpec.from_values({**arm.run, "seed": 0}) for arm in arms}
     hops = _hops(arms, specs, kept)
     found = {}
     for arm in arms:
         spec, mine = specs[arm.name], kept[arm.name]
-        pattern = RunPattern(_floors(arm, arms, specs, kept, numbers), hops.get(arm.name), _lags(spec, mine), _lengths(spec, mine))
+        pattern = RunPattern(
+            _floors(arm, arms, specs, kept, numbers),
+            hops.get(arm.name),
+            _lags(spec, mine),
+            _lengths(spec, mine),
+        )
         if pattern != RunPattern():
             found[arm.name] = pattern
     return found
@@ -63,22 +86,40 @@ def _mean(finals: Sequence[Mapping[str, float]], column: str) -> float:
 
 
 def _mean_loss(finals: Sequence[Mapping[str, float]], column: str) -> float:
-    """Geometric, as in the table of arms: losses span decades. A loss of exactly 0 counts as `SMALLEST`."""
+    """Geometric, as in the table of arms: losses span decades. A loss of exactly 0 counts as
+    `SMALLEST`.
+    """
     return float(np.exp(np.mean(np.log([max(final[column], SMALLEST) for final in finals]))))
 
 
 def _floors(
-    arm: Arm, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, numbers: Mapping[str, Numbers]
+    arm: Arm,
+    arms: Sequence[Arm],
+    specs: Mapping[str, RunSpec],
+    finals: Finals,
+    numbers: Mapping[str, Numbers],
 ) -> FloorPattern | None:
-    """Beside the floors of the study's own arms; None where one of the three is unknown, or the target has no exact variance, or
-    the loss is not that of the trained length."""
+    """Beside the floors of the study's own arms; None where one of the three is unknown, or the
+    target has no exact variance, or the loss is not that of the trained length."""
     known = {name: found.floor for name, found in numbers.items() if found.floor is not None}
     spec, trivial = specs[arm.name], _trivial(specs[arm.name])
     if arm.name not in known or trivial is None or _tested(spec) != spec.train.length:
         return None
-    same = [other.name for other in arms if _task(specs[other.name]) == _task(spec) and other.name in known]
-    more = [known[n] for n in same if _bias(specs[n]) == _bias(spec) and _heads(specs[n]) >= 2 * _heads(spec)]
-    others = [known[n] for n in same if _bias(specs[n]) != _bias(spec) and _heads(specs[n]) == _heads(spec)]
+    same = [
+        other.name
+        for other in arms
+        if _task(specs[other.name]) == _task(spec) and other.name in known
+    ]
+    more = [
+        known[n]
+        for n in same
+        if _bias(specs[n]) == _bias(spec) and _heads(specs[n]) >= 2 * _heads(spec)
+    ]
+    others = [
+        known[n]
+        for n in same
+        if _bias(specs[n]) != _bias(spec) and _heads(specs[n]) == _heads(spec)
+    ]
     if not (more and others):
         return None
     floor, loss = known[arm.name], _mean_loss(finals[arm.name], "eval_loss")
@@ -88,12 +129,19 @@ def _floors(
 def _task(spec: RunSpec) -> str:
     """Memory, depth and length: what arms must share to be compared by heads and bias."""
     layers = getattr(spec.model, "layers", 0)
-    return json.dumps([spec.to_plain()["memory"], layers, spec.train.length, spec.train.evaluation.length], sort_keys=True)
+    return json.dumps(
+        [spec.to_plain()["memory"], layers, spec.train.length, spec.train.evaluation.length],
+        sort_keys=True,
+    )
 
 
 def _part(spec: RunSpec, name: str) -> Any:
     """Of a Transformer or of bare heads; None where a model has no such part."""
-    return spec.model.options.get(name) if isinstance(spec.model, PartSpec) else getattr(spec.model, name)
+    return (
+        spec.model.options.get(name)
+        if isinstance(spec.model, PartSpec)
+        else getattr(spec.model, name)
+    )
 
 
 def _bias(spec: RunSpec) -> str:
@@ -117,7 +165,9 @@ def _tested(spec: RunSpec) -> int:
     return spec.train.evaluation.length or spec.train.length
 
 
-def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> dict[str, HopPattern]:
+def _hops(
+    arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals
+) -> dict[str, HopPattern]:
     """One pattern for all arms of one architecture that follow 1, 2, … hops."""
     groups: dict[str, dict[int, str]] = {}
     for arm in arms:
@@ -126,7 +176,9 @@ def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> 
             groups.setdefault(_architecture(specs[arm.name], target), {})[target.hops] = arm.name
     found: dict[str, HopPattern] = {}
     for by_hops in groups.values():
-        reach = next((k for k in range(1, len(by_hops) + 2) if k not in by_hops), 1) - 1  # hops 1..reach are all there
+        reach = (
+            next((k for k in range(1, len(by_hops) + 2) if k not in by_hops), 1) - 1
+        )  # hops 1..reach are all there
         if reach < 2:
             continue
         names = [by_hops[k] for k in range(1, reach + 1)]
@@ -137,19 +189,32 @@ def _hops(arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals) -> 
         seeds = min(len(finals[name]) for name in names)
         accuracy = np.array([_mean(finals[name], "accuracy") for name in names])
         chance = 1 / target.symbols
-        deeper = np.array([_deeper(hops, arms, specs, finals, target.symbols) for hops in range(1, reach + 1)])
+        deeper = np.array(
+            [_deeper(hops, arms, specs, finals, target.symbols) for hops in range(1, reach + 1)]
+        )
         # Answers within one sequence are not independent: a sequence counts once.
         pattern = HopPattern(accuracy, chance, tests * seeds, spec.model.layers, deeper)  # type: ignore[union-attr]
         found.update(dict.fromkeys(names, pattern))
     return found
 
 
-def _deeper(hops: int, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, symbols: int) -> float:
-    """The best accuracy at so many hops of an arm with layers that suffice; chance where there is none."""
+def _deeper(
+    hops: int, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, symbols: int
+) -> float:
+    """The best accuracy at so many hops of an arm with layers that suffice; chance where there is
+    none.
+    """
     found = [1 / symbols]
     for arm in arms:
-        target, layers = targets.build(specs[arm.name].memory), getattr(specs[arm.name].model, "layers", 0)
-        if isinstance(target, PointerChain) and (target.hops, target.symbols) == (hops, symbols) and layers >= sufficient_layers(hops):
+        target, layers = (
+            targets.build(specs[arm.name].memory),
+            getattr(specs[arm.name].model, "layers", 0),
+        )
+        if (
+            isinstance(target, PointerChain)
+            and (target.hops, target.symbols) == (hops, symbols)
+            and layers >= sufficient_layers(hops)
+        ):
             found.append(_mean(finals[arm.name], "accuracy"))
     return max(found)
 
@@ -162,12 +227,21 @@ def _lags(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LagPattern | 
     """Of one layer: where several share the work, lags add up and a lag is not one head's."""
     lags = lags_read(targets.build(spec.memory))
     one = getattr(spec.model, "layers", 1) == 1
-    if spec.train.loss != "population" or not one or len(lags) < 2 or _tested(spec) != spec.train.length:
+    if (
+        spec.train.loss != "population"
+        or not one
+        or len(lags) < 2
+        or _tested(spec) != spec.train.length
+    ):
         return None
-    if not all(lag_column(lag) in final for final in finals for lag in lags):  # a store that began before they were told apart
+    if not all(
+        lag_column(lag) in final for final in finals for lag in lags
+    ):  # a store that began before they were told apart
         return None
     middle = sorted(finals, key=lambda final: final["eval_loss"])[(len(finals) - 1) // 2]
-    return LagPattern(np.array(lags), np.array([middle[lag_column(lag)] for lag in lags]), _heads(spec))
+    return LagPattern(
+        np.array(lags), np.array([middle[lag_column(lag)] for lag in lags]), _heads(spec)
+    )
 
 
 def _lengths(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LengthPattern | None:
@@ -178,7 +252,9 @@ def _lengths(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LengthPatt
     if trivial is None or not tested > trained or not isinstance(target, EssentialMemory):
         return None
     losses = [_mean_loss(finals, column) for column in ("train_loss", "eval_loss")]
-    return LengthPattern(np.array([trained, tested]), np.array(losses), reach_of(target, tested), trivial)
+    return LengthPattern(
+        np.array([trained, tested]), np.array(losses), reach_of(target, tested), trivial
+    )
 
 
 def reach_of(target: EssentialMemory, length: int) -> int:

@@ -30,14 +30,26 @@ Table = Callable[[], RateTable]
 
 def tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     """Names and what computes them."""
-    heads = {Profile.SMOKE: range(1, 5), Profile.LAPTOP: range(1, 7), Profile.FULL: range(1, 11)}[profile]
+    heads = {Profile.SMOKE: range(1, 5), Profile.LAPTOP: range(1, 7), Profile.FULL: range(1, 11)}[
+        profile
+    ]
     full = profile is Profile.FULL
-    lags = {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((1, "lin"), (2, "lin"), (2, "log"), (4, "lin"))[: 4 if full else 3])
+    lags = {Profile.SMOKE: ((2, "lin"),)}.get(
+        profile, ((1, "lin"), (2, "lin"), (2, "log"), (4, "lin"))[: 4 if full else 3]
+    )
     for lag, bias in lags:
         yield f"fixed lag {lag}, {bias}", functools.partial(fixed_lag, lag, bias, heads)
-    for T, bias in {Profile.SMOKE: ((2, "lin"),)}.get(profile, ((2, "lin"), (2, "log"), (4, "lin"))[: 3 if full else 2]):
+    for T, bias in {Profile.SMOKE: ((2, "lin"),)}.get(
+        profile, ((2, "lin"), (2, "log"), (4, "lin"))[: 3 if full else 2]
+    ):
         yield f"adaptive lags up to {T}, {bias}", functools.partial(adaptive, T, bias, heads)
-    smooth = (("power:1.5", "lin"), ("power:0.5", "lin"), ("exp:0.1", "log"), ("power:3.5", "lin"), ("exp:0.5", "log"))
+    smooth = (
+        ("power:1.5", "lin"),
+        ("power:0.5", "lin"),
+        ("exp:0.1", "log"),
+        ("power:3.5", "lin"),
+        ("exp:0.5", "log"),
+    )
     for kernel, bias in {Profile.SMOKE: smooth[:1]}.get(profile, smooth if full else smooth[:4]):
         yield f"essential {kernel}, {bias}", functools.partial(essential, kernel, bias, heads)
     widths = {Profile.SMOKE: (16, 64, 256)}.get(profile, (8, 16, 32, 64, 128, 256, 512, 1024))
@@ -45,17 +57,23 @@ def tables(profile: Profile) -> Iterator[tuple[str, Table]]:
 
 
 def fixed_lag(lag: int, bias: str, heads: Sequence[int]) -> RateTable:
-    """1{s = lag} under a budget: the rate stops where the budget binds, which the certified bound shows."""
+    """1{s = lag} under a budget: the rate stops where the budget binds, which the certified bound
+    shows.
+    """
     fits = [fit_kernel(Lag(lag), bias=bias, heads=h, budget=BUDGET) for h in heads]
     note = f"sum|a| <= {BUDGET:g}; the promised bound is for unlimited coefficients"
-    return _kernel_table(f"fixed lag {lag}", Family.FIXED, bias, Lag(lag), heads, fits, (note,), BUDGET)
+    return _kernel_table(
+        f"fixed lag {lag}", Family.FIXED, bias, Lag(lag), heads, fits, (note,), BUDGET
+    )
 
 
 def essential(name: str, bias: str, heads: Sequence[int]) -> RateTable:
     """A decaying kernel over WINDOW lags, no budget."""
     kernel = kernels.build(name)
     fits = [fit_kernel(kernel, bias=bias, heads=h, window=WINDOW) for h in heads]
-    return _kernel_table(f"essential {name}", Family.ESSENTIAL, bias, kernel, heads, fits, (f"lags below {WINDOW}",))
+    return _kernel_table(
+        f"essential {name}", Family.ESSENTIAL, bias, kernel, heads, fits, (f"lags below {WINDOW}",)
+    )
 
 
 def no_worse(errors: Sequence[float]) -> tuple[float, ...]:
@@ -104,7 +122,9 @@ def _kernel_table(
 
 
 def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
-    """One set of coefficients for every lag up to T: the worst error over the lags (Lemmas F.2, F.5)."""
+    """One set of coefficients for every lag up to T: the worst error over the lags (Lemmas F.2,
+    F.5).
+    """
     chosen = family(bias)
     fits = [fit_adaptive(T, chosen, h, BUDGET) for h in heads]
     said = [promised(Problem(Lag(T), chosen), h, 1.0) for h in heads]
@@ -123,7 +143,10 @@ def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
         -float(said[-1].n) if said[-1].n else None,
         fits[-1].ref,
         (
-            f"sum|a| <= {BUDGET:g}; the promised bound, that of the fixed lag {T}, is for unlimited coefficients",
+            (
+                f"sum|a| <= {BUDGET:g}; the promised bound, that of the fixed lag {T}, is for"
+                " unlimited coefficients"
+            ),
             "no lower bound is computed for all lags at once",
         ),
         BUDGET,
@@ -131,13 +154,18 @@ def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
 
 
 def readout_width(widths: Sequence[int]) -> RateTable:
-    """Networks of m neurons drawn from a wide one: sup error on fixed points, mean over draws; Barron's -1/2 (errata 24)."""
+    """Networks of m neurons drawn from a wide one: sup error on fixed points, mean over draws;
+    Barron's -1/2 (errata 24).
+    """
     net = Teacher(neurons=4096).network(5, 1)
     assert net is not None
     points = np.random.default_rng(0).uniform(-1, 1, (POINTS, net.b.shape[1]))
     domain = Domain(net.b.shape[1], 1, 1.0, points)
     wanted = net(points)
-    errors = [[float(np.abs(sample(net, m, seed)(points) - wanted).max()) for seed in range(DRAWS)] for m in widths]
+    errors = [
+        [float(np.abs(sample(net, m, seed)(points) - wanted).max()) for seed in range(DRAWS)]
+        for m in widths
+    ]
     measured = tuple(math.fsum(each) / DRAWS for each in errors)
     return RateTable(
         "readout of 4096 random neurons",

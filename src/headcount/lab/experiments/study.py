@@ -1,8 +1,10 @@
-"""The interface of an experiment: arms that are trained, numbers that are computed, a hypothesis fixed before both.
+"""The interface of an experiment: arms that are trained, numbers that are computed, a hypothesis
+fixed before both.
 
-A `Study` is data: one hypothesis (or none, for a further check), arms by name, each the fields of a `RunSpec` without its
-seed, cells (changes that every arm undergoes alike: learning rate, initial rates), and for every arm the numbers that need no
-training. One engine (`lab/reproduce.py`) runs any list of studies as one sweep and judges them.
+A `Study` is data: one hypothesis (or none, for a further check), arms by name, each the fields of a
+`RunSpec` without its seed, cells (changes that every arm undergoes alike: learning rate, initial
+rates), and for every arm the numbers that need no training. One engine (`lab/reproduce.py`) runs
+any list of studies as one sweep and judges them.
 
 Worked example: `lab/experiments/exp_4a.py`.
 """
@@ -39,7 +41,9 @@ class Variant(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """What is known of an arm without training it, in the units of its loss. None: not known, and `note` says why."""
+    """What is known of an arm without training it, in the units of its loss. None: not known, and
+    `note` says why.
+    """
 
     promised: float | None = None
     promised_text: str = ""
@@ -50,14 +54,18 @@ class Numbers:
     float32: float | None = None
     bfloat16: float | None = None
     note: str = ""
-    constant: bool = False  # possible is the constant answer: it says nothing about the architecture
+    constant: bool = (
+        False  # possible is the constant answer: it says nothing about the architecture
+    )
 
     @property
     def floor(self) -> float | None:
-        """What the arm could reach in training: the best weights known, as float32 holds them where that was computed.
+        """What the arm could reach in training: the best weights known, as float32 holds them where
+        that was computed.
 
-        Training is in float32, so that a loss of 1e-31 (float64) is out of its reach: a loss of 1e-13 beside it is no failure to learn.
-        None where only the constant answer is known: any architecture reaches that, and better weights may exist.
+        Training is in float32, so that a loss of 1e-31 (float64) is out of its reach: a loss of
+        1e-13 beside it is no failure to learn. None where only the constant answer is known: any
+        architecture reaches that, and better weights may exist.
         """
         if self.constant or self.possible is None:
             return None
@@ -67,7 +75,9 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x` places it in the figure."""
+    """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x` places
+    it in the figure.
+    """
 
     name: str
     run: Values
@@ -96,18 +106,38 @@ class Study:
     y_log: bool = True
     ratios: bool = True  # whether a quotient of two losses means something: not so for nats
     notes: tuple[str, ...] = ()
-    panels: Mapping[str, str] = dataclasses.field(default_factory=dict)  # series → its own y label, where losses count different things
+    panels: Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # series → its own y label, where losses count different things
 
     def __post_init__(self):
         names = [arm.name for arm in self.arms]
-        require(len(set(names)) == len(names), f"study {self.id}: arms {names}", "different names", "rename one")
+        require(
+            len(set(names)) == len(names),
+            f"study {self.id}: arms {names}",
+            "different names",
+            "rename one",
+        )
         if self.hypothesis is not None:
             missing = set(self.hypothesis.arms) - set(names)
-            require(not missing, f"study {self.id} lacks arms {sorted(missing)}", "every arm of its hypothesis", "add them")
             require(
-                tuple(self.cells) == self.hypothesis.cells, f"study {self.id}: cells differ from the hypothesis", "the same", "share them"
+                not missing,
+                f"study {self.id} lacks arms {sorted(missing)}",
+                "every arm of its hypothesis",
+                "add them",
             )
-            require(self.seeds == self.hypothesis.seeds, f"study {self.id}: seeds differ from the hypothesis", "the same", "share them")
+            require(
+                tuple(self.cells) == self.hypothesis.cells,
+                f"study {self.id}: cells differ from the hypothesis",
+                "the same",
+                "share them",
+            )
+            require(
+                self.seeds == self.hypothesis.seeds,
+                f"study {self.id}: seeds differ from the hypothesis",
+                "the same",
+                "share them",
+            )
 
     @property
     def key(self) -> str:
@@ -127,13 +157,23 @@ class PlannedRun:
 
 
 def planned(study: Study) -> list[PlannedRun]:
-    """Every run of a study: arms x cells x seeds. Paired: the same seed means the same data in every arm."""
+    """Every run of a study: arms x cells x seeds. Paired: the same seed means the same data in
+    every arm.
+    """
     runs = []
     for arm in study.arms:
         for cell, changes in study.cells.items():
             fields = merged(arm.run, changes)
             for seed in study.seeds:
-                runs.append(PlannedRun(study.key, arm.name, cell, seed, RunSpec.from_values({**fields, "seed": seed})))
+                runs.append(
+                    PlannedRun(
+                        study.key,
+                        arm.name,
+                        cell,
+                        seed,
+                        RunSpec.from_values({**fields, "seed": seed}),
+                    )
+                )
     return runs
 
 
@@ -142,5 +182,9 @@ def merged(base: Values, changes: Values) -> dict[str, Any]:
     out = copy.deepcopy(dict(base))
     for key, value in changes.items():
         inner = out.get(key)
-        out[key] = merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+        out[key] = (
+            merged(inner, value)
+            if isinstance(inner, Mapping) and isinstance(value, Mapping)
+            else value
+        )
     return out

@@ -1,17 +1,22 @@
-"""How well m ReLU neurons can follow a triangle wave of one uniform token: a proved lower bound and a network (experiment 2a).
+"""How well m ReLU neurons can follow a triangle wave of one uniform token: a proved lower bound and
+a network (experiment 2a).
 
-Fix every token but u = x_{t-1}. A layer without dot product then hands the readout an affine function of u, so its answer is a
-continuous piecewise linear function of u with at most m breakpoints, one a neuron, **whatever the heads**. The mean squared error is
-an average over the other tokens, hence at least the error of the best such function.
+Fix every token but u = x_{t-1}. A layer without dot product then hands the readout an affine
+function of u, so its answer is a continuous piecewise linear function of u with at most m
+breakpoints, one a neuron, **whatever the heads**. The mean squared error is an average over the
+other tokens, hence at least the error of the best such function.
 
-**Lower bound** (dynamic programme). Drop continuity: m breakpoints cut [-1, 1] into m + 1 pieces with a line of its own each. Take a
-grid; a breakpoint lies in some cell. A piece between breakpoints in cells i < j contains the grid points from the right end of i to
-the left end of j, so its error is at least the least-squares error of one line there: shortening a piece can only help. Minimising the
-sum over all choices of m cells is a shortest path. (Moments are exact for a piecewise linear wave; rounding is below 1e-9 of the value.)
+**Lower bound** (dynamic programme). Drop continuity: m breakpoints cut [-1, 1] into m + 1 pieces
+with a line of its own each. Take a grid; a breakpoint lies in some cell. A piece between
+breakpoints in cells i < j contains the grid points from the right end of i to the left end of j, so
+its error is at least the least-squares error of one line there: shortening a piece can only help.
+Minimising the sum over all choices of m cells is a shortest path. (Moments are exact for a
+piecewise linear wave; rounding is below 1e-9 of the value.)
 
-**A network** (possible). Follow the wave for m - 2 pieces, then stay at its mean 0: one neuron for the offset, one for the first slope, one a
-corner, the last at a zero crossing. With 2 teeth + 1 neurons the wave itself. Representable: the same weights rounded to the format,
-evaluated in float32 on the midpoints of a grid.
+**A network** (possible). Follow the wave for m - 2 pieces, then stay at its mean 0: one neuron for
+the offset, one for the first slope, one a corner, the last at a zero crossing. With 2 teeth + 1
+neurons the wave itself. Representable: the same weights rounded to the format, evaluated in float32
+on the midpoints of a grid.
 """
 
 import functools
@@ -27,11 +32,15 @@ from headcount.theory.rounding import Dtype
 GRID = 8  # cells a piece of the wave
 POINTS = 512  # midpoints a piece, where rounded weights are evaluated
 
-VARIANCE = 1 / 3  # of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
+VARIANCE = (
+    1 / 3
+)  # of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
 
 
 def possible(teeth: int, neurons: int) -> float:
-    """The mean squared error of the network above, exactly: half a piece is lost to the way back to 0."""
+    """The mean squared error of the network above, exactly: half a piece is lost to the way back to
+    0.
+    """
     pieces = 2 * teeth
     if neurons >= pieces + 1:
         return 0.0
@@ -58,7 +67,9 @@ def representable(teeth: int, neurons: int, dtype: Dtype) -> float:
     if neurons < 4:
         return VARIANCE  # the answer 0, which every format holds
     net = follower(teeth, neurons)
-    a, b, c = (weights.astype(dtype.scalar).astype(np.float32) for weights in (net.a, net.b[:, 0], net.c))
+    a, b, c = (
+        weights.astype(dtype.scalar).astype(np.float32) for weights in (net.a, net.b[:, 0], net.c)
+    )
     count = 2 * teeth * POINTS
     u = (np.arange(count) + 0.5) * (2 / count) - 1
     answers = np.maximum(u.astype(np.float32)[:, None] * b + c, np.float32(0)) @ a
@@ -76,8 +87,11 @@ def lower(teeth: int, neurons: int, grid: int = GRID) -> float:
     # best[j]: least error up to a breakpoint in cell j, that is up to grid point j.
     best = cost[0, :cells].copy()
     for _ in range(neurons - 1):
-        # From a breakpoint in cell i to one in cell j >= i: grid points i+1 .. j (nothing for neighbours).
-        steps = np.where(np.tri(cells, cells, -1, dtype=bool).T, cost[1 : cells + 1, :cells], np.inf)  # [i, j], i < j
+        # From a breakpoint in cell i to one in cell j >= i: grid points i+1 .. j (nothing for
+        # neighbours).
+        steps = np.where(
+            np.tri(cells, cells, -1, dtype=bool).T, cost[1 : cells + 1, :cells], np.inf
+        )  # [i, j], i < j
         np.fill_diagonal(steps, 0.0)  # two breakpoints in one cell
         best = np.min(best[:, None] + steps, axis=0)
     last = np.min(best + cost[1 : cells + 1, cells])
@@ -85,7 +99,8 @@ def lower(teeth: int, neurons: int, grid: int = GRID) -> float:
 
 
 def _line_errors(teeth: int, grid: int) -> np.ndarray:
-    """Integral of (wave - best line)^2 between every two grid points.  [P, P], zero where there is nothing between them
+    """Integral of (wave - best line)^2 between every two grid points.  [P, P], zero where there is
+    nothing between them
 
     Formulas in the frame of the interval's centre, from prefix integrals of f, u f, f^2.
     """
@@ -94,7 +109,14 @@ def _line_errors(teeth: int, grid: int) -> np.ndarray:
     h = np.diff(points)
     a, b = f[:-1], f[1:]
     mass = np.concatenate([[0.0], np.cumsum(h * (a + b) / 2)])
-    first = np.concatenate([[0.0], np.cumsum(h * (a * (2 * points[:-1] + points[1:]) + b * (points[:-1] + 2 * points[1:])) / 6)])
+    first = np.concatenate(
+        [
+            [0.0],
+            np.cumsum(
+                h * (a * (2 * points[:-1] + points[1:]) + b * (points[:-1] + 2 * points[1:])) / 6
+            ),
+        ]
+    )
     energy = np.concatenate([[0.0], np.cumsum(h * (a * a + a * b + b * b) / 3)])
     width = points[None, :] - points[:, None]
     centre = (points[None, :] + points[:, None]) / 2
@@ -116,13 +138,19 @@ def triangle_numbers(teeth: int, neurons: int) -> Numbers:
     reached = possible(teeth, neurons)
     return Numbers(
         promised=None,
-        promised_text=f"O~(||f||_B/sqrt m) with ||f||_B <= {_barron(teeth):.3g}: vacuous up to m = {math.ceil((4 * _barron(teeth)) ** 2):.1e}",
+        promised_text=(
+            f"O~(||f||_B/sqrt m) with ||f||_B <= {_barron(teeth):.3g}: vacuous up to m ="
+            f" {math.ceil((4 * _barron(teeth)) ** 2):.1e}"
+        ),
         possible=reached,
         lower=known,
         certificate="dynamic programme over breakpoints (module triangle_floor)",
         float32=representable(teeth, neurons, Dtype.FLOAT32),
         bfloat16=representable(teeth, neurons, Dtype.BFLOAT16),
-        note=f"{neurons} neurons have at most {neurons} breakpoints, the wave has {2 * teeth - 1}; holds for any number of heads without dot product",
+        note=(
+            f"{neurons} neurons have at most {neurons} breakpoints, the wave has {2 * teeth - 1};"
+            " holds for any number of heads without dot product"
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """The interface of an input law: what the tokens x_t are. All are sampled inside jit from one key.
 
-Norms stay within 1 (the paper's setting) except for Gaussian and user inputs, which say so through `bound`.
+Norms stay within 1 (the paper's setting) except for Gaussian and user inputs, which say so through
+`bound`.
 """
 
 import abc
@@ -34,7 +35,9 @@ class AbstractInputs(abc.ABC):
 
     @property
     def iid(self) -> bool:
-        """Are tokens independent and identically distributed with E x = 0? (Then population losses are exact.)"""
+        """Are tokens independent and identically distributed with E x = 0? (Then population losses
+        are exact.)
+        """
         return False
 
     @property
@@ -44,7 +47,9 @@ class AbstractInputs(abc.ABC):
 
     @property
     def alphabet(self) -> tuple[tuple[float, ...], ...] | None:
-        """The finite set of token values, where there is one: lookups and exact networks need it."""
+        """The finite set of token values, where there is one: lookups and exact networks need
+        it.
+        """
         return None
 
     @abc.abstractmethod
@@ -53,7 +58,9 @@ class AbstractInputs(abc.ABC):
 
 
 class AbstractIndependent(AbstractInputs):
-    """Tokens that are independent, centred, with d equal coordinates, inside the unit ball unless they say otherwise."""
+    """Tokens that are independent, centred, with d equal coordinates, inside the unit ball unless
+    they say otherwise.
+    """
 
     d: int
 

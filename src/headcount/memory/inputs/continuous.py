@@ -8,7 +8,14 @@ import jax.numpy as jnp
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.inputs.base import PAPER_SETUP, AbstractIndependent, AbstractInputs, check_dim, default_float, inputs
+from headcount.memory.inputs.base import (
+    PAPER_SETUP,
+    AbstractIndependent,
+    AbstractInputs,
+    check_dim,
+    default_float,
+    inputs,
+)
 
 AUTOREGRESSION = Ref("headcount", "theory notes, section 4, test case (h)")
 
@@ -32,7 +39,9 @@ class Uniform(AbstractIndependent):
 @inputs.register("gaussian", formula="x_t ~ N(0, scale^2 I / d)", ref=PAPER_SETUP)
 @dataclasses.dataclass(frozen=True)
 class Gaussian(AbstractIndependent):
-    """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do not apply."""
+    """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do not
+    apply.
+    """
 
     d: int = 1
     scale: float = 1.0
@@ -50,15 +59,25 @@ class Gaussian(AbstractIndependent):
         return self.scale**2 / self.d
 
     def sample(self, key, batch, length):
-        return self.scale / math.sqrt(self.d) * jax.random.normal(key, (batch, length, self.d), default_float())
+        return (
+            self.scale
+            / math.sqrt(self.d)
+            * jax.random.normal(key, (batch, length, self.d), default_float())
+        )
 
 
-@inputs.register("ar1", formula="x_t = phi x_{t-1} + sqrt(1-phi^2) e_t, e_t and x_1 ~ N(0, scale^2 I / d)", ref=AUTOREGRESSION)
+@inputs.register(
+    "ar1",
+    formula="x_t = phi x_{t-1} + sqrt(1-phi^2) e_t, e_t and x_1 ~ N(0, scale^2 I / d)",
+    ref=AUTOREGRESSION,
+)
 @dataclasses.dataclass(frozen=True)
 class Autoregressive(AbstractInputs):
-    """A stationary autoregression: neighbours resemble each other, so a lag's neighbours also predict.
+    """A stationary autoregression: neighbours resemble each other, so a lag's neighbours also
+    predict.
 
-    The recurrence is unrolled by doubling: after k passes every x_t holds sum_{s<2^k} phi^s e_{t-s}.
+    The recurrence is unrolled by doubling: after k passes every x_t holds sum_{s<2^k} phi^s
+    e_{t-s}.
     """
 
     phi: float
@@ -66,7 +85,12 @@ class Autoregressive(AbstractInputs):
     scale: float = 1.0
 
     def __post_init__(self):
-        require(abs(self.phi) < 1, f"phi {self.phi}", "between -1 and 1, both excluded", "the chain is stationary only then")
+        require(
+            abs(self.phi) < 1,
+            f"phi {self.phi}",
+            "between -1 and 1, both excluded",
+            "the chain is stationary only then",
+        )
         check_dim(self.d)
         _check_scale(self.scale)
 

@@ -1,4 +1,6 @@
-"""Tokens on few values: fair signs, and signs with zero. The generator would cost more than the model, so words are shared."""
+"""Tokens on few values: fair signs, and signs with zero. The generator would cost more than the
+model, so words are shared.
+"""
 
 import dataclasses
 import math
@@ -15,7 +17,9 @@ TRITS = 10  # base-3 digits taken from one 32-bit word
 @inputs.register("boolean", formula="x_t uniform on {-1, +1}^d / sqrt(d)", ref=PAPER_6)
 @dataclasses.dataclass(frozen=True)
 class Boolean(AbstractIndependent):
-    """Independent fair signs: the bits of one random word go to 32 sequences, so that neighbours are computed together."""
+    """Independent fair signs: the bits of one random word go to 32 sequences, so that neighbours
+    are computed together.
+    """
 
     d: int = 1
 
@@ -35,10 +39,16 @@ class Boolean(AbstractIndependent):
         return signs.reshape(batch, length, self.d) / math.sqrt(self.d)
 
 
-@inputs.register("ternary", formula="x_t uniform on {-1, 0, +1}^d / sqrt(d)", ref=Ref("wang-e-2024", "Proposition 4.2"))
+@inputs.register(
+    "ternary",
+    formula="x_t uniform on {-1, 0, +1}^d / sqrt(d)",
+    ref=Ref("wang-e-2024", "Proposition 4.2"),
+)
 @dataclasses.dataclass(frozen=True)
 class Ternary(AbstractIndependent):
-    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up to 3^10/2^32 = 1.4e-5)."""
+    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up to
+    3^10/2^32 = 1.4e-5).
+    """
 
     d: int = 1
 

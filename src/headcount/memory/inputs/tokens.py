@@ -9,7 +9,13 @@ import numpy as np
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.inputs.base import PAPER_SETUP, AbstractInputs, check_symbols, default_float, inputs
+from headcount.memory.inputs.base import (
+    PAPER_SETUP,
+    AbstractInputs,
+    check_symbols,
+    default_float,
+    inputs,
+)
 
 MARKOV = Ref("shannon-1948", "Section 3")
 
@@ -37,7 +43,11 @@ class OneHot(AbstractInputs):
         return _rows(np.eye(self.symbols))
 
     def sample(self, key, batch, length):
-        return jax.nn.one_hot(jax.random.randint(key, (batch, length), 0, self.symbols), self.symbols, dtype=default_float())
+        return jax.nn.one_hot(
+            jax.random.randint(key, (batch, length), 0, self.symbols),
+            self.symbols,
+            dtype=default_float(),
+        )
 
 
 @inputs.register("embedded", formula="x_t uniform on V random unit vectors of R^d", ref=PAPER_SETUP)
@@ -51,7 +61,12 @@ class Embedded(AbstractInputs):
 
     def __post_init__(self):
         check_symbols(self.symbols)
-        require(self.d >= 2, f"embedding in {self.d} dimensions", "at least 2", "one dimension has only -1 and 1: use 'boolean'")
+        require(
+            self.d >= 2,
+            f"embedding in {self.d} dimensions",
+            "at least 2",
+            "one dimension has only -1 and 1: use 'boolean'",
+        )
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
 
     @property
@@ -71,10 +86,14 @@ class Embedded(AbstractInputs):
         return _unit_vectors(self.symbols, self.d, self.seed)
 
     def sample(self, key, batch, length):
-        return jnp.asarray(self.vectors(), default_float())[jax.random.randint(key, (batch, length), 0, self.symbols)]
+        return jnp.asarray(self.vectors(), default_float())[
+            jax.random.randint(key, (batch, length), 0, self.symbols)
+        ]
 
 
-@inputs.register("markov", formula="P(x_t = e_j | x_{t-1} = e_i) = transition[i][j], stationary", ref=MARKOV)
+@inputs.register(
+    "markov", formula="P(x_t = e_j | x_{t-1} = e_i) = transition[i][j], stationary", ref=MARKOV
+)
 @dataclasses.dataclass(frozen=True)
 class Markov(AbstractInputs):
     """A stationary Markov chain on V states, as one-hot vectors.
@@ -91,11 +110,23 @@ class Markov(AbstractInputs):
         object.__setattr__(self, "transition", rows)
         check_symbols(self.symbols)
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
-        square = not rows or (len(rows) == self.symbols and all(len(row) == self.symbols for row in rows))
-        require(square, f"a transition of {len(rows)} rows", f"{self.symbols} rows of {self.symbols}", "one row and one column a symbol")
+        square = not rows or (
+            len(rows) == self.symbols and all(len(row) == self.symbols for row in rows)
+        )
+        require(
+            square,
+            f"a transition of {len(rows)} rows",
+            f"{self.symbols} rows of {self.symbols}",
+            "one row and one column a symbol",
+        )
         matrix = np.array(rows) if rows else np.ones((1, 1))
         stochastic = np.all(matrix >= 0) and np.allclose(matrix.sum(1), 1, rtol=0, atol=1e-9)
-        require(stochastic, "a transition that is not stochastic", "rows of probabilities that sum to 1", "divide each row by its sum")
+        require(
+            stochastic,
+            "a transition that is not stochastic",
+            "rows of probabilities that sum to 1",
+            "divide each row by its sum",
+        )
         self.stationary()
 
     @property
@@ -112,19 +143,27 @@ class Markov(AbstractInputs):
 
     def matrix(self) -> np.ndarray:
         """The transition matrix.  [V, V]"""
-        return np.array(self.transition) if self.transition else _random_rows(self.symbols, self.seed)
+        return (
+            np.array(self.transition) if self.transition else _random_rows(self.symbols, self.seed)
+        )
 
     def stationary(self) -> np.ndarray:
         """The law of every x_t.  [V]"""
         free = self.matrix().T - np.eye(self.symbols)
         unique = np.linalg.matrix_rank(free, tol=1e-9) == self.symbols - 1
-        require(unique, "a chain with several stationary laws", "one that can go between its states", "join its parts or drop one")
+        require(
+            unique,
+            "a chain with several stationary laws",
+            "one that can go between its states",
+            "join its parts or drop one",
+        )
         system = np.concatenate([free, np.ones((1, self.symbols))])
         law = np.linalg.lstsq(system, np.eye(self.symbols + 1)[-1], rcond=None)[0]
         return np.maximum(law, 0.0) / np.maximum(law, 0.0).sum()
 
     def sample(self, key, batch, length):
-        # Inverse transform: the next state is the number of cumulated probabilities at or below a uniform draw.
+        # Inverse transform: the next state is the number of cumulated probabilities at or below a
+        # uniform draw.
         draws = jax.random.uniform(key, (length, batch, 1), default_float())
         first = jnp.asarray(np.cumsum(self.stationary())[:-1], draws.dtype)
         rows = jnp.asarray(np.cumsum(self.matrix(), axis=1)[:, :-1], draws.dtype)

@@ -1,10 +1,13 @@
-"""The adaptive sparse Boolean function (paper, Section 4, Example I): the lags themselves depend on the bits.
+"""The adaptive sparse Boolean function (paper, Section 4, Example I): the lags themselves depend on
+the bits.
 
-    t_1 = g_1(x_t),  t_2 = g_2(x_t, x_{t-t_1}),  y_t = f(x_{t-t_1}, x_{t-t_2}),  x_t = ±1,   K = M = 2.
+    t_1 = g_1(x_t),  t_2 = g_2(x_t, x_{t-t_1}),  y_t = f(x_{t-t_1}, x_{t-t_2}),  x_t = ±1,   K = M =
+      2.
 
-Here each g spells its lag in binary: t_1 = 1 + [x_t > 0], t_2 = 3 + [x_t > 0] + 2 [x_{t-t_1} > 0], and f is the parity. The
-second lag needs the token that the first one finds, so two retrievals follow each other and three layers suffice
-(K = 1, M = 2 describes the same function: errata, item 7).
+Here each g spells its lag in binary: t_1 = 1 + [x_t > 0], t_2 = 3 + [x_t > 0] + 2 [x_{t-t_1} > 0],
+and f is the parity. The second lag needs the token that the first one finds, so two retrievals
+follow each other and three layers suffice (K = 1, M = 2 describes the same function: errata, item
+7).
 
 Worked example — x_t = +1 gives t_1 = 2; the token there, -1, gives t_2 = 4; the token there is +1:
 
@@ -28,7 +31,9 @@ from headcount.memory.target import targets
 
 @targets.register(
     "adaptive-boolean",
-    formula="y_t = f(x_{t-t1}, x_{t-t2}), t1 = 1 + [x_t > 0], t2 = 3 + [x_t > 0] + 2 [x_{t-t1} > 0]",
+    formula=(
+        "y_t = f(x_{t-t1}, x_{t-t2}), t1 = 1 + [x_t > 0], t2 = 3 + [x_t > 0] + 2 [x_{t-t1} > 0]"
+    ),
     ref=Ref("wang-e-2024", "Section 4, Example I"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -39,4 +44,10 @@ class AdaptiveBoolean(AbstractNamed):
     read: AbstractRead = Last()
 
     def describe(self):
-        return AdaptiveMemory((Bits(first=1), Bits(first=3)), nesting=2, readout=self.readout, inputs=Boolean(), read=self.read)
+        return AdaptiveMemory(
+            (Bits(first=1), Bits(first=3)),
+            nesting=2,
+            readout=self.readout,
+            inputs=Boolean(),
+            read=self.read,
+        )

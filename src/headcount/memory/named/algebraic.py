@@ -2,10 +2,11 @@
 
     y_t = f((X*rho_1)(t), …, (X*rho_M)(t)),  rho_k(s) = s^{-(beta+k-1)},  k = 1, …, M.
 
-The class of Theorem 5.1 (B), which asks for rho = O(s^-beta) with beta > 1 and gives the rate H^-n for n up to
-floor(0.99 beta) - 1 with log bias; beta = 2 allows no n at all, beta = 3 is the first integer with n = 1. For integer
-powers log heads are exact: s^{-b} *is* a head with p = b. The paper names an algebraic example in its Section 5
-whose exact wording was not at hand when this was written, so the formula above is ours, from the theorem's assumptions.
+The class of Theorem 5.1 (B), which asks for rho = O(s^-beta) with beta > 1 and gives the rate H^-n
+for n up to floor(0.99 beta) - 1 with log bias; beta = 2 allows no n at all, beta = 3 is the first
+integer with n = 1. For integer powers log heads are exact: s^{-b} *is* a head with p = b. The paper
+names an algebraic example in its Section 5 whose exact wording was not at hand when this was
+written, so the formula above is ours, from the theorem's assumptions.
 
 Worked example — beta = 3, two kernels, at the last of three tokens: (x_2 + x_1/8) + (x_2 + x_1/16):
 
@@ -41,6 +42,12 @@ class Algebraic(AbstractNamed):
     read: AbstractRead = Last()
 
     def describe(self):
-        require(self.beta >= 2, f"beta {self.beta}", "an integer of at least 2", "s^-1 is not summable")
+        require(
+            self.beta >= 2, f"beta {self.beta}", "an integer of at least 2", "s^-1 is not summable"
+        )
         require(self.memories >= 1, f"{self.memories} memories", "at least 1", "add one")
-        return EssentialMemory(tuple(Power(float(self.beta + k)) for k in range(self.memories)), self.readout, read=self.read)
+        return EssentialMemory(
+            tuple(Power(float(self.beta + k)) for k in range(self.memories)),
+            self.readout,
+            read=self.read,
+        )

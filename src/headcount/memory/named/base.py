@@ -1,8 +1,9 @@
 """Two ways to write a named target in a few lines.
 
-`AbstractNamed` describes an instance of a family (fixed, adaptive, essential): a subclass says which, and everything
-is delegated to it. `AbstractTokens` is for integer tokens: a subclass says how sequences are made and what the
-answer at a position is, once fast and once as a plain Python loop.
+`AbstractNamed` describes an instance of a family (fixed, adaptive, essential): a subclass says
+which, and everything is delegated to it. `AbstractTokens` is for integer tokens: a subclass says
+how sequences are made and what the answer at a position is, once fast and once as a plain Python
+loop.
 """
 
 import abc
@@ -19,7 +20,9 @@ UNDEFINED = -1  # the label where a question has no answer; such reads are maske
 
 
 class AbstractNamed(AbstractTarget):
-    """A name for one instance of a memory family. Subclasses are frozen dataclasses that define `describe`."""
+    """A name for one instance of a memory family. Subclasses are frozen dataclasses that define
+    `describe`.
+    """
 
     @abc.abstractmethod
     def describe(self) -> AbstractTarget:
@@ -71,7 +74,9 @@ class AbstractNamed(AbstractTarget):
 
 
 class AbstractTokens(AbstractTarget):
-    """Integer tokens 0, …, V-1 and, as labels, tokens again; `UNDEFINED` (and masked) where there is no answer."""
+    """Integer tokens 0, …, V-1 and, as labels, tokens again; `UNDEFINED` (and masked) where there
+    is no answer.
+    """
 
     @property
     def dim(self):
@@ -114,22 +119,29 @@ class AbstractTokens(AbstractTarget):
 
     def reference(self, x, read: AbstractRead | None = None):
         rows = (read or self.read).rows(x.shape[1])
-        return np.array([[self.answer(sequence, int(t)) for t in rows] for sequence in np.asarray(x).tolist()])  # [B, R]
+        return np.array(
+            [[self.answer(sequence, int(t)) for t in rows] for sequence in np.asarray(x).tolist()]
+        )  # [B, R]
 
 
 def pick(x: jax.Array, index: jax.Array) -> jax.Array:
-    """The token at each row index, `UNDEFINED` where the index is negative.  [B, N], [B, R] → [B, R]"""
+    """The token at each row index, `UNDEFINED` where the index is negative.  [B, N], [B, R] → [B,
+    R]
+    """
     return jnp.where(index >= 0, jnp.take_along_axis(x, jnp.maximum(index, 0), axis=1), UNDEFINED)
 
 
 def latest_equal(x: jax.Array, rows: np.ndarray, among: jax.Array) -> jax.Array:
-    """For each row t, the last s < t with x_s = x_t and `among` true at s; -1 where there is none.  [B, R]
+    """For each row t, the last s < t with x_s = x_t and `among` true at s; -1 where there is none.
+    [B, R]
 
     One fused compare-and-maximum: the [B, R, N] comparison is never stored.
     """
     s = np.arange(x.shape[1])
     before = jnp.asarray(s[None, :] < rows[:, None])  # [R, N]
-    match = before[None] & among[:, None, :] & (x[:, rows][:, :, None] == x[:, None, :])  # [B, R, N]
+    match = (
+        before[None] & among[:, None, :] & (x[:, rows][:, :, None] == x[:, None, :])
+    )  # [B, R, N]
     return jnp.where(match, jnp.asarray(s)[None, None, :], -1).max(axis=-1)
 
 

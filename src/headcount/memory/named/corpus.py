@@ -1,8 +1,9 @@
-"""A byte corpus from a folder of Python sources or of any texts: which files, in which order, which of them are for testing.
+"""A byte corpus from a folder of Python sources or of any texts: which files, in which order, which
+of them are for testing.
 
-Everything is decided by the hash of a file's relative path, so the same folder gives the same corpus on any machine,
-a smaller corpus is nearly a part of a larger one, and no file is in both splits. A single file is cut: its last tenth is
-for testing.
+Everything is decided by the hash of a file's relative path, so the same folder gives the same
+corpus on any machine, a smaller corpus is nearly a part of a larger one, and no file is in both
+splits. A single file is cut: its last tenth is for testing.
 """
 
 import dataclasses
@@ -25,7 +26,9 @@ ONE_IN = 10  # of the files, for testing
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Corpus:
-    """Bytes of both splits, each file closed by `END_OF_FILE`; relative paths of the files; one hash over all bytes."""
+    """Bytes of both splits, each file closed by `END_OF_FILE`; relative paths of the files; one
+    hash over all bytes.
+    """
 
     train: np.ndarray  # [bytes] uint8
     test: np.ndarray  # [bytes] uint8
@@ -38,8 +41,14 @@ def _sources(root: Path) -> list[str]:
     """Relative paths of the sources below `root`, in the order of their hashes."""
     found = []
     for folder, below, files in os.walk(root):
-        below[:] = [name for name in below if name not in SKIPPED_FOLDERS and not name.startswith(SKIPPED_PREFIXES)]
-        sources = (name for name in files if name.endswith(".py") and not name.startswith(SKIPPED_PREFIXES))
+        below[:] = [
+            name
+            for name in below
+            if name not in SKIPPED_FOLDERS and not name.startswith(SKIPPED_PREFIXES)
+        ]
+        sources = (
+            name for name in files if name.endswith(".py") and not name.startswith(SKIPPED_PREFIXES)
+        )
         found += [(Path(folder) / name).relative_to(root).as_posix() for name in sources]
     return _by_hash(found)
 
@@ -50,8 +59,12 @@ def _by_hash(paths: list[str]) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def python_corpus(root: Path, megabytes: float) -> Corpus:
-    """Sources below `root`, at most `megabytes` in all: every tenth file, in hash order, is for testing."""
-    pieces = _pieces(root, _sources(root), megabytes, "readable *.py files", "check the installation of Python")
+    """Sources below `root`, at most `megabytes` in all: every tenth file, in hash order, is for
+    testing.
+    """
+    pieces = _pieces(
+        root, _sources(root), megabytes, "readable *.py files", "check the installation of Python"
+    )
     require(
         len(pieces) >= 2,
         f"{len(pieces)} usable *.py files for {megabytes} megabytes",
@@ -63,12 +76,20 @@ def python_corpus(root: Path, megabytes: float) -> Corpus:
 
 @functools.lru_cache(maxsize=4)
 def text_corpus(place: Path, megabytes: float) -> Corpus:
-    """The user's own text: a file, cut 9 : 1, or a folder of files, split as the standard library is. Files with a zero byte are no text."""
+    """The user's own text: a file, cut 9 : 1, or a folder of files, split as the standard library
+    is. Files with a zero byte are no text.
+    """
     require(place.exists(), f"corpus {place}", "a text file or a folder of texts", "check the path")
     if place.is_file():
         return _by_cut(place, megabytes)
-    names = [path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    pieces = _pieces(place, _by_hash(names), megabytes, "readable texts", "check the rights of the folder")
+    names = [
+        path.relative_to(place).as_posix()
+        for path in place.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    ]
+    pieces = _pieces(
+        place, _by_hash(names), megabytes, "readable texts", "check the rights of the folder"
+    )
     require(
         len(pieces) >= 2,
         f"{len(pieces)} usable texts in {place} for {megabytes} megabytes",
@@ -110,18 +131,31 @@ def _by_file(pieces: Pieces) -> Corpus:
     for_test = pieces[::ONE_IN]
     for_train = [piece for i, piece in enumerate(pieces) if i % ONE_IN]
     train, test = (np.concatenate([data for _, data in split]) for split in (for_train, for_test))
-    return _corpus(train, test, tuple(path for path, _ in for_train), tuple(path for path, _ in for_test))
+    return _corpus(
+        train, test, tuple(path for path, _ in for_train), tuple(path for path, _ in for_test)
+    )
 
 
 def _by_cut(place: Path, megabytes: float) -> Corpus:
     """The beginning of one file, its last tenth for testing."""
     require(megabytes > 0, f"{megabytes} megabytes", "more than 0", "ask for a larger corpus")
-    data = _clipped(_bytes(place, str(place), "a readable text", "check its rights")[: int(megabytes * 1e6)])
-    require(data.size >= ONE_IN, f"a text of {data.size} bytes", f"at least {ONE_IN}", "give a longer one")
+    data = _clipped(
+        _bytes(place, str(place), "a readable text", "check its rights")[: int(megabytes * 1e6)]
+    )
+    require(
+        data.size >= ONE_IN,
+        f"a text of {data.size} bytes",
+        f"at least {ONE_IN}",
+        "give a longer one",
+    )
     cut = data.size - data.size // ONE_IN
-    return _corpus(data[:cut], data[cut:], (f"{place.name}: first {cut} bytes",), (f"{place.name}: the rest",))
+    return _corpus(
+        data[:cut], data[cut:], (f"{place.name}: first {cut} bytes",), (f"{place.name}: the rest",)
+    )
 
 
-def _corpus(train: np.ndarray, test: np.ndarray, train_files: tuple[str, ...], test_files: tuple[str, ...]) -> Corpus:
+def _corpus(
+    train: np.ndarray, test: np.ndarray, train_files: tuple[str, ...], test_files: tuple[str, ...]
+) -> Corpus:
     digest = hashlib.sha256(train.tobytes() + test.tobytes()).hexdigest()
     return Corpus(train, test, train_files, test_files, digest)

@@ -1,4 +1,6 @@
-"""One small instance of every named target, as text, with a length that suits it: for tests and for a first look."""
+"""One small instance of every named target, as text, with a length that suits it: for tests and for
+a first look.
+"""
 
 EXAMPLES: dict[str, tuple[str, int]] = {
     "adaptive-boolean": ("adaptive-boolean:read=all", 24),

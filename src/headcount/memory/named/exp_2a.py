@@ -1,12 +1,14 @@
-"""Experiment 2a: a complicated readout needs width, not heads. (The paper: 0.49 → 0.002 as m grows; H has no effect.)
+"""Experiment 2a: a complicated readout needs width, not heads. (The paper: 0.49 → 0.002 as m grows;
+H has no effect.)
 
     y = g*(x_99), x_t = ±1, N = 1000, g* a random two-layer ReLU network of 64 neurons.
 
-A function of one sign is a relu(x) + b relu(-x), so two neurons are exact and the width cannot matter (errata, item
-20). `exp-2a-repaired` puts a triangle wave of 32 teeth on uniform tokens, one step back: its 63 breakpoints need 63 neurons, and the
-lag needs one log head.
+A function of one sign is a relu(x) + b relu(-x), so two neurons are exact and the width cannot
+matter (errata, item 20). `exp-2a-repaired` puts a triangle wave of 32 teeth on uniform tokens, one
+step back: its 63 breakpoints need 63 neurons, and the lag needs one log head.
 
-Worked example — read at position 1000, x_99 lies 901 back; the wave takes its first three values at -1, -31/32, -30/32:
+Worked example — read at position 1000, x_99 lies 901 back; the wave takes its first three values at
+-1, -31/32, -30/32:
 
     >>> Exp2a().target.lags, Exp2a(reading="lags").target.lags
     ((901,), (99,))
@@ -28,7 +30,11 @@ from headcount.memory.readouts import Teacher, Triangle
 from headcount.memory.target import targets
 
 
-@targets.register("exp-2a", formula="y = g*(x_99), g* a random ReLU network", ref=Ref("wang-e-2024", "Section 6, experiment 2a"))
+@targets.register(
+    "exp-2a",
+    formula="y = g*(x_99), g* a random ReLU network",
+    ref=Ref("wang-e-2024", "Section 6, experiment 2a"),
+)
 @dataclasses.dataclass(frozen=True)
 class Exp2a(AbstractNamed):
     """Experiment 2a as published."""

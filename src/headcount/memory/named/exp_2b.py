@@ -1,10 +1,12 @@
-"""Experiment 2b: a simple readout of several memories needs heads, not width. (The paper: 1.16 → 1e-6 as H grows.)
+"""Experiment 2b: a simple readout of several memories needs heads, not width. (The paper: 1.16 →
+1e-6 as H grows.)
 
     y = x_48 + x_56 + x_99, x_t = ±1, N = 1000.
 
-Sparse lags are a poor test: at bounded weights no number of lin or log heads reaches them, and a free bias a lag does
-all three with one head. `exp-2b-repaired` has the kernel s^{-1/2} on lags 1, …, 999 with a linear readout, where lin heads
-really gain: the best 1, 2, 4, 8 heads leave 1.87, 0.212, 1.7e-3, 4e-8 of the squared loss.
+Sparse lags are a poor test: at bounded weights no number of lin or log heads reaches them, and a
+free bias a lag does all three with one head. `exp-2b-repaired` has the kernel s^{-1/2} on lags 1,
+…, 999 with a linear readout, where lin heads really gain: the best 1, 2, 4, 8 heads leave 1.87,
+0.212, 1.7e-3, 4e-8 of the squared loss.
 
 Worked example — the repaired target at the last of four tokens is x_3 + x_2/sqrt(2) + x_1/sqrt(3):
 
@@ -26,7 +28,9 @@ from headcount.memory.readouts import Linear
 from headcount.memory.target import targets
 
 
-@targets.register("exp-2b", formula="y = x_48 + x_56 + x_99", ref=Ref("wang-e-2024", "Section 6, experiment 2b"))
+@targets.register(
+    "exp-2b", formula="y = x_48 + x_56 + x_99", ref=Ref("wang-e-2024", "Section 6, experiment 2b")
+)
 @dataclasses.dataclass(frozen=True)
 class Exp2b(AbstractNamed):
     """Experiment 2b as published."""

@@ -15,11 +15,17 @@ from headcount.memory.named.exp_1b import Exp1b, Exp1bRepaired
 from headcount.memory.target import targets
 
 
-@targets.register("exp-3a", formula=targets["exp-1b"].formula, ref=Ref("wang-e-2024", "Section 6, experiment 3a"))
+@targets.register(
+    "exp-3a", formula=targets["exp-1b"].formula, ref=Ref("wang-e-2024", "Section 6, experiment 3a")
+)
 class Exp3a(Exp1b):
     """Experiment 3a as published."""
 
 
-@targets.register("exp-3a-repaired", formula=targets["exp-1b-repaired"].formula, ref=Ref("headcount", "experiment 3a with reachable lags"))
+@targets.register(
+    "exp-3a-repaired",
+    formula=targets["exp-1b-repaired"].formula,
+    ref=Ref("headcount", "experiment 3a with reachable lags"),
+)
 class Exp3aRepaired(Exp1bRepaired):
     """Experiment 3a with lags that lin and log heads reach."""

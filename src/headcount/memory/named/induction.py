@@ -2,8 +2,9 @@
 
     y_t = x_{s+1},  s = max{s < t: x_s = x_t};  no answer where the token is new.
 
-Samples are uniform, except that the token at the last read position repeats an earlier one, so that at least this
-read has an answer. Two layers of attention do it (a previous-token head, then a match); one needs exponential size.
+Samples are uniform, except that the token at the last read position repeats an earlier one, so that
+at least this read has an answer. Two layers of attention do it (a previous-token head, then a
+match); one needs exponential size.
 
 Worked example — `7 4 9 7`: the 7 stood before, and 4 followed it:
 
@@ -24,7 +25,11 @@ from headcount.memory.read import AbstractRead, Last
 from headcount.memory.target import Family, MemoryProfile, targets
 
 
-@targets.register("induction", formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t}", ref=Ref("olsson-2022", "induction heads"))
+@targets.register(
+    "induction",
+    formula="y_t = x_{s+1}, s = max{s < t: x_s = x_t}",
+    ref=Ref("olsson-2022", "induction heads"),
+)
 @dataclasses.dataclass(frozen=True)
 class Induction(AbstractTokens):
     """What came after the last time."""
@@ -33,7 +38,12 @@ class Induction(AbstractTokens):
     read: AbstractRead = Last()
 
     def __post_init__(self):
-        require(self.symbols >= 2, f"{self.symbols} symbols", "at least 2", "with one symbol the answer never changes")
+        require(
+            self.symbols >= 2,
+            f"{self.symbols} symbols",
+            "at least 2",
+            "with one symbol the answer never changes",
+        )
 
     @property
     def vocabulary(self):
@@ -45,7 +55,12 @@ class Induction(AbstractTokens):
 
     def tokens(self, key, batch, length):
         row = int(self.read.rows(length)[-1])
-        require(row >= 1, "induction read at position 1", "a read position of at least 2", "nothing stands before the first token")
+        require(
+            row >= 1,
+            "induction read at position 1",
+            "a read position of at least 2",
+            "nothing stands before the first token",
+        )
         for_tokens, for_source = jax.random.split(key)
         x = jax.random.randint(for_tokens, (batch, length), 0, self.symbols)
         source = jax.random.randint(for_source, (batch, 1), 0, row)
@@ -65,5 +80,8 @@ class Induction(AbstractTokens):
         return MemoryProfile(
             Family.ADAPTIVE,
             1,
-            note="the lag is found by content, so it is no function of x_t alone: outside H^Adap(K, M) for bounded K",
+            note=(
+                "the lag is found by content, so it is no function of x_t alone: outside H^Adap(K,"
+                " M) for bounded K"
+            ),
         )

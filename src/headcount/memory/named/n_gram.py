@@ -1,7 +1,7 @@
 """N-gram: the label is a fixed function of the last n tokens, y_t = table[x_{t-n+1}, …, x_t].
 
-A fixed memory with lags 1, …, n-1 whose readout is a lookup table (drawn once from `seed`). Where the context starts
-before the first token, or holds padding, there is no answer.
+A fixed memory with lags 1, …, n-1 whose readout is a lookup table (drawn once from `seed`). Where
+the context starts before the first token, or holds padding, there is no answer.
 
 Worked example — bigrams of two symbols; the table has one entry for each of 00, 01, 10, 11:
 
@@ -35,7 +35,9 @@ def ngram_table(n: int, symbols: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(symbols, size=symbols**n)
 
 
-@targets.register("n-gram", formula="y_t = table[x_{t-n+1}, …, x_t]", ref=Ref("shannon-1948", "Section 3"))
+@targets.register(
+    "n-gram", formula="y_t = table[x_{t-n+1}, …, x_t]", ref=Ref("shannon-1948", "Section 3")
+)
 @dataclasses.dataclass(frozen=True)
 class NGram(AbstractTokens):
     """A random table over the last n tokens."""
@@ -49,7 +51,12 @@ class NGram(AbstractTokens):
         require(self.n >= 1, f"n = {self.n}", "at least 1", "the context counts the current token")
         require(self.symbols >= 2, f"{self.symbols} symbols", "at least 2", "use more symbols")
         fits = self.symbols**self.n <= LARGEST_TABLE
-        require(fits, f"a table of {self.symbols}^{self.n} entries", f"at most {LARGEST_TABLE}", "use a smaller n")
+        require(
+            fits,
+            f"a table of {self.symbols}^{self.n} entries",
+            f"at most {LARGEST_TABLE}",
+            "use a smaller n",
+        )
 
     @property
     def vocabulary(self):
@@ -65,10 +72,16 @@ class NGram(AbstractTokens):
     def answers(self, x, rows):
         lags = np.arange(self.n - 1, -1, -1)
         index = rows[:, None] - lags[None, :]  # [R, n]
-        context = jnp.where(jnp.asarray(index >= 0)[None], x[:, np.maximum(index, 0)], UNDEFINED)  # [B, R, n]
+        context = jnp.where(
+            jnp.asarray(index >= 0)[None], x[:, np.maximum(index, 0)], UNDEFINED
+        )  # [B, R, n]
         code = (context * jnp.asarray(self.symbols**lags)).sum(axis=-1)
         known = ((context >= 0) & (context < self.symbols)).all(axis=-1)
-        return jnp.where(known, jnp.asarray(ngram_table(self.n, self.symbols, self.seed))[jnp.where(known, code, 0)], UNDEFINED)
+        return jnp.where(
+            known,
+            jnp.asarray(ngram_table(self.n, self.symbols, self.seed))[jnp.where(known, code, 0)],
+            UNDEFINED,
+        )
 
     def answer(self, sequence, t):
         code = 0
@@ -79,4 +92,9 @@ class NGram(AbstractTokens):
         return int(ngram_table(self.n, self.symbols, self.seed)[code])
 
     def memory_profile(self):
-        return MemoryProfile(Family.FIXED, self.n - 1, lags=tuple(range(1, self.n)), note="the readout is a lookup table")
+        return MemoryProfile(
+            Family.FIXED,
+            self.n - 1,
+            lags=tuple(range(1, self.n)),
+            note="the readout is a lookup table",
+        )

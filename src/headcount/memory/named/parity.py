@@ -1,9 +1,10 @@
-"""Sparse parity: the product of the signs at a few lags. No smaller set of lags tells anything about it.
+"""Sparse parity: the product of the signs at a few lags. No smaller set of lags tells anything
+about it.
 
     y_t = prod_i x_{t-T_i},  x_t = ±1.
 
-Every proper subset of the lags is independent of y, so lags cannot be found one at a time: about M ln S samples
-determine them, but finding them is a search over S^M sets.
+Every proper subset of the lags is independent of y, so lags cannot be found one at a time: about M
+ln S samples determine them, but finding them is a search over S^M sets.
 
 Worked example — lags 1 and 3 at the last of four tokens: x_3 x_1:
 
@@ -23,7 +24,9 @@ from headcount.memory.readouts import Parity
 from headcount.memory.target import targets
 
 
-@targets.register("parity", formula="y_t = prod_i x_{t-T_i}, x = ±1", ref=Ref("edelman-2022", "sparse parities"))
+@targets.register(
+    "parity", formula="y_t = prod_i x_{t-T_i}, x = ±1", ref=Ref("edelman-2022", "sparse parities")
+)
 @dataclasses.dataclass(frozen=True)
 class SparseParity(AbstractNamed):
     """The product of the signs at given lags."""

@@ -2,9 +2,10 @@
 
     y_t = x_{t-g(x_t)},  x_t in {-1, 0, 1},  g(-1), g(0), g(1) = 0, 1, 2.
 
-With the dot product, H heads reach O(1/H); without it, and without an FFN, the error is at least 2/3 (paper) and indeed
-exactly 1, what answering 0 costs (errata, item 16). g = 0 is outside the paper's own class, and an FFN behind attention without
-dot product solves it exactly (a fixed memory with M = 2): the dot product buys economy, not possibility.
+With the dot product, H heads reach O(1/H); without it, and without an FFN, the error is at least
+2/3 (paper) and indeed exactly 1, what answering 0 costs (errata, item 16). g = 0 is outside the
+paper's own class, and an FFN behind attention without dot product solves it exactly (a fixed memory
+with M = 2): the dot product buys economy, not possibility.
 
 Worked example — the last token, 1, looks two back at -1; a 0 would look one back at 0:
 
@@ -25,7 +26,11 @@ from headcount.memory.read import AbstractRead, Last
 from headcount.memory.target import targets
 
 
-@targets.register("prop42", formula="y_t = x_{t-g(x_t)}, g(-1, 0, 1) = (0, 1, 2)", ref=Ref("wang-e-2024", "Proposition 4.2"))
+@targets.register(
+    "prop42",
+    formula="y_t = x_{t-g(x_t)}, g(-1, 0, 1) = (0, 1, 2)",
+    ref=Ref("wang-e-2024", "Proposition 4.2"),
+)
 @dataclasses.dataclass(frozen=True)
 class Prop42(AbstractNamed):
     """The target of Proposition 4.2."""
@@ -37,4 +42,7 @@ class Prop42(AbstractNamed):
         return AdaptiveMemory((lag,), nesting=0, inputs=Ternary(), read=self.read)
 
     def memory_profile(self):
-        return dataclasses.replace(self.target.memory_profile(), note="g = 0 is outside H^Adap (lags start at 1): errata, item 16")
+        return dataclasses.replace(
+            self.target.memory_profile(),
+            note="g = 0 is outside H^Adap (lags start at 1): errata, item 16",
+        )

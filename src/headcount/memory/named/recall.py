@@ -1,10 +1,12 @@
-"""Key-value recall: pairs are shown, then keys are asked, and the label is the value that was stored with the key.
+"""Key-value recall: pairs are shown, then keys are asked, and the label is the value that was
+stored with the key.
 
-Tokens 0, …, symbols-1 are keys, the next `symbols` are values. A sequence shows `pairs` different keys, each followed
-by its value, then asks for keys (each pair once before any comes again), each question followed by its answer:
-k v k v … | k v k v …. In general, at a key that stood before, directly followed by a value, the label is
-the value of its last such appearance; everywhere else there is no answer. With pairs = 6 and 24 tokens this is the
-stand-in for the dot-product experiment: one layer, or no dot product, does not solve it.
+Tokens 0, …, symbols-1 are keys, the next `symbols` are values. A sequence shows `pairs` different
+keys, each followed by its value, then asks for keys (each pair once before any comes again), each
+question followed by its answer: k v k v … | k v k v …. In general, at a key that stood before,
+directly followed by a value, the label is the value of its last such appearance; everywhere else
+there is no answer. With pairs = 6 and 24 tokens this is the stand-in for the dot-product
+experiment: one layer, or no dot product, does not solve it.
 
 Worked example — keys {0, 1}, values {2, 3}; 0 → 3 and 1 → 2 are stored, then 1 is asked:
 
@@ -22,7 +24,13 @@ import jax.numpy as jnp
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.named.base import UNDEFINED, AbstractTokens, latest_equal, pick, without_repeats
+from headcount.memory.named.base import (
+    UNDEFINED,
+    AbstractTokens,
+    latest_equal,
+    pick,
+    without_repeats,
+)
 from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import Family, MemoryProfile, targets
 
@@ -42,7 +50,12 @@ class Recall(AbstractTokens):
 
     def __post_init__(self):
         fits = 1 <= self.pairs <= self.symbols
-        require(fits, f"{self.pairs} pairs of {self.symbols} keys", "1 <= pairs <= symbols", "keys are not repeated: use more symbols")
+        require(
+            fits,
+            f"{self.pairs} pairs of {self.symbols} keys",
+            "1 <= pairs <= symbols",
+            "keys are not repeated: use more symbols",
+        )
 
     @property
     def vocabulary(self):
@@ -57,14 +70,18 @@ class Recall(AbstractTokens):
         keys = without_repeats(for_keys, batch, self.pairs, self.symbols)  # [B, pairs]
         values = self.symbols + jax.random.randint(for_values, (batch, self.pairs), 0, self.symbols)
         rounds = -(-(length - 2 * self.pairs) // (2 * self.pairs))
-        order = without_repeats(for_order, batch * rounds, self.pairs, self.pairs).reshape(batch, -1)  # [B, rounds * pairs]
+        order = without_repeats(for_order, batch * rounds, self.pairs, self.pairs).reshape(
+            batch, -1
+        )  # [B, rounds * pairs]
         shown = jnp.stack([keys, values], axis=-1)  # [B, pairs, 2]
         asked = jnp.take_along_axis(shown, order[:, :, None], axis=1)
         return jnp.concatenate([shown, asked], axis=1).reshape(batch, -1)[:, :length]
 
     def answers(self, x, rows):
         is_key = (x >= 0) & (x < self.symbols)
-        followed = jnp.concatenate([x[:, 1:] >= self.symbols, jnp.zeros_like(x[:, :1], bool)], axis=1)  # by a value
+        followed = jnp.concatenate(
+            [x[:, 1:] >= self.symbols, jnp.zeros_like(x[:, :1], bool)], axis=1
+        )  # by a value
         found = latest_equal(x, rows, is_key & followed)
         return pick(x, jnp.where(found >= 0, found + 1, UNDEFINED))
 
@@ -79,5 +96,8 @@ class Recall(AbstractTokens):
         return MemoryProfile(
             Family.ADAPTIVE,
             1,
-            note="the lag is found by content, so it is no function of x_t alone: outside H^Adap(K, M) for bounded K",
+            note=(
+                "the lag is found by content, so it is no function of x_t alone: outside H^Adap(K,"
+                " M) for bounded K"
+            ),
         )

@@ -1,8 +1,9 @@
-"""Selective copy: content stands scattered among noise; then it is asked for, item by item, in order.
+"""Selective copy: content stands scattered among noise; then it is asked for, item by item, in
+order.
 
-Tokens 0, …, symbols-1 are content, `symbols` is noise and `symbols + 1` asks. At the j-th asking token the label is
-the j-th content token so far; everywhere else, or if there are fewer, there is no answer. Samples
-hide `items` content tokens at random places and end with `items` asking tokens.
+Tokens 0, …, symbols-1 are content, `symbols` is noise and `symbols + 1` asks. At the j-th asking
+token the label is the j-th content token so far; everywhere else, or if there are fewer, there is
+no answer. Samples hide `items` content tokens at random places and end with `items` asking tokens.
 
 Worked example — content {0, 1, 2}, noise 3, asking 4: the content 2, 0 is copied through the noise:
 
@@ -37,8 +38,15 @@ class SelectiveCopy(AbstractTokens):
     read: AbstractRead = Everywhere()
 
     def __post_init__(self):
-        require(self.items >= 1, f"{self.items} items", "at least 1", "there must be something to copy")
-        require(self.symbols >= 2, f"{self.symbols} symbols", "at least 2", "with one symbol the answer never changes")
+        require(
+            self.items >= 1, f"{self.items} items", "at least 1", "there must be something to copy"
+        )
+        require(
+            self.symbols >= 2,
+            f"{self.symbols} symbols",
+            "at least 2",
+            "with one symbol the answer never changes",
+        )
 
     @property
     def vocabulary(self):
@@ -69,10 +77,15 @@ class SelectiveCopy(AbstractTokens):
         content = (x >= 0) & (x < self.symbols)
         seen = content.cumsum(axis=1)  # [B, N] content tokens so far
         asked = (x == self.ask).cumsum(axis=1)
-        # place[j] = row of the j-th content token: scatter, with the rest sent to the unused place 0
+        # place[j] = row of the j-th content token: scatter, with the rest sent to the unused place
+        # 0
         rank = jnp.where(content, seen, 0)
         every = jnp.broadcast_to(jnp.arange(x.shape[1]), x.shape)
-        place = jnp.zeros((x.shape[0], x.shape[1] + 1), int).at[jnp.arange(x.shape[0])[:, None], rank].set(every)
+        place = (
+            jnp.zeros((x.shape[0], x.shape[1] + 1), int)
+            .at[jnp.arange(x.shape[0])[:, None], rank]
+            .set(every)
+        )
         answered = (x == self.ask) & (asked <= seen)
         found = jnp.where(answered, jnp.take_along_axis(place, asked, axis=1), UNDEFINED)  # [B, N]
         return pick(x, found[:, rows])
@@ -87,5 +100,8 @@ class SelectiveCopy(AbstractTokens):
         return MemoryProfile(
             Family.ADAPTIVE,
             1,
-            note="the lag depends on counts over the whole past, not on x_t alone: outside H^Adap(K, M) for bounded K",
+            note=(
+                "the lag depends on counts over the whole past, not on x_t alone: outside H^Adap(K,"
+                " M) for bounded K"
+            ),
         )

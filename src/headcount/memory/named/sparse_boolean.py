@@ -1,8 +1,10 @@
-"""What experiments 1b, 2a, 2b and 3a share: signs, a handful of numbered tokens, and the two ways to read the numbers.
+"""What experiments 1b, 2a, 2b and 3a share: signs, a handful of numbered tokens, and the two ways
+to read the numbers.
 
-The paper writes x_48, x_56, x_99 for sequences of N = 1000. As **positions** in a sequence read at position 1000
-these are the lags 952, 944 and 901, which agrees with the paper's own x_{1000-s} in experiments 4a and 4b; as **lags**
-they are 48, 56 and 99 (errata, item 21). No head with lin or log bias reaches either, so the choice is never silent.
+The paper writes x_48, x_56, x_99 for sequences of N = 1000. As **positions** in a sequence read at
+position 1000 these are the lags 952, 944 and 901, which agrees with the paper's own x_{1000-s} in
+experiments 4a and 4b; as **lags** they are 48, 56 and 99 (errata, item 21). No head with lin or log
+bias reaches either, so the choice is never silent.
 """
 
 import enum
@@ -29,10 +31,21 @@ def lags_of(numbers: tuple[int, ...], reading: Reading, position: int) -> tuple[
     >>> lags_of((48, 56, 99), Reading.POSITIONS, 1000), lags_of((48, 56, 99), Reading.LAGS, 1000)
     ((901, 944, 952), (48, 56, 99))
     """
-    require(position > max(numbers), f"read position {position}", f"more than {max(numbers)}, where every token is past", "read later")
-    return tuple(sorted(numbers if reading is Reading.LAGS else (position - number for number in numbers)))
+    require(
+        position > max(numbers),
+        f"read position {position}",
+        f"more than {max(numbers)}, where every token is past",
+        "read later",
+    )
+    return tuple(
+        sorted(numbers if reading is Reading.LAGS else (position - number for number in numbers))
+    )
 
 
-def numbered_memory(numbers: tuple[int, ...], reading: Reading, position: int, readout: AbstractReadout) -> FixedMemory:
+def numbered_memory(
+    numbers: tuple[int, ...], reading: Reading, position: int, readout: AbstractReadout
+) -> FixedMemory:
     """The fixed memory of these tokens, read at one position."""
-    return FixedMemory(lags_of(numbers, Reading(reading), position), readout, Boolean(), At(position))
+    return FixedMemory(
+        lags_of(numbers, Reading(reading), position), readout, Boolean(), At(position)
+    )

@@ -1,12 +1,14 @@
-"""The running interpreter's own standard library as a byte corpus: real text that every machine already has.
+"""The running interpreter's own standard library as a byte corpus: real text that every machine
+already has.
 
     y_t = x_{t+1}: the next byte.
 
-Bytes are clipped to ASCII (0, …, 127); windows are drawn anywhere in the concatenated files of a split, and files are
-split 9 : 1 into training and testing, so no file is seen in both. The answer lies in the future of the position that
-is read, hence `causal = False`: at the last token of a window it is unknown, and masked. The corpus depends on the
-version of Python; its hash is part of the spec, and a spec made with another corpus is refused. With `path`, a text file or a
-folder of texts, the corpus is the user's own, by the same rules.
+Bytes are clipped to ASCII (0, …, 127); windows are drawn anywhere in the concatenated files of a
+split, and files are split 9 : 1 into training and testing, so no file is seen in both. The answer
+lies in the future of the position that is read, hence `causal = False`: at the last token of a
+window it is unknown, and masked. The corpus depends on the version of Python; its hash is part of
+the spec, and a spec made with another corpus is refused. With `path`, a text file or a folder of
+texts, the corpus is the user's own, by the same rules.
 
 Worked example — the label of each byte of `def ` is the byte after it, and the last has none:
 
@@ -65,7 +67,8 @@ class Stdlib(AbstractTokens):
             self.sha256 in ("", digest),
             f"the corpus of {self.path or 'the standard library'} has hash {digest[:16]}…",
             f"{self.sha256[:16]}…",
-            "run with the texts (or the Python version) that the spec was made with, or leave out sha256",
+            "run with the texts (or the Python version) that the spec was made with, or leave out"
+            " sha256",
         )
         object.__setattr__(self, "sha256", digest)
 
@@ -104,8 +107,18 @@ class Stdlib(AbstractTokens):
 
     def tokens(self, key, batch, length):
         data = self.data
-        require(length <= data.size, f"windows of {length} bytes in a corpus of {data.size}", f"at most {data.size}", "use more megabytes")
-        require(int(self.read.rows(length)[0]) < length - 1, "stdlib read at the last token only", "a position before it", "use read=all")
+        require(
+            length <= data.size,
+            f"windows of {length} bytes in a corpus of {data.size}",
+            f"at most {data.size}",
+            "use more megabytes",
+        )
+        require(
+            int(self.read.rows(length)[0]) < length - 1,
+            "stdlib read at the last token only",
+            "a position before it",
+            "use read=all",
+        )
         starts = jax.random.randint(key, (batch, 1), 0, data.size - length + 1)
         return jnp.asarray(data)[starts + jnp.arange(length)[None, :]]
 
@@ -117,4 +130,8 @@ class Stdlib(AbstractTokens):
         return sequence[t + 1] if t + 1 < len(sequence) else UNDEFINED
 
     def memory_profile(self):
-        return MemoryProfile(Family.ADAPTIVE, 1, note="natural text: the memory is not known, and reaches as far as the window")
+        return MemoryProfile(
+            Family.ADAPTIVE,
+            1,
+            note="natural text: the memory is not known, and reaches as far as the window",
+        )

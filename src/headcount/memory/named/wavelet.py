@@ -2,9 +2,10 @@
 
     y_t = f(c_1(t), …, c_M(t)),  c_j(t) = sum_s psi((s - 4·2^j)/2^j) x_{t-s},  j = 0, 1, …
 
-psi is the Mexican hat (1 - u²) e^{-u²/2}, the Morlet wavelet cos(5u) e^{-u²/2}, or both. They are centred four scales
-back, so that at lag 0 they are down to 0.005 and 0.00014 of their height and the cut there hardly matters. The kernels
-change sign and peak far from lag 0: sums of decaying heads must cancel to make them.
+psi is the Mexican hat (1 - u²) e^{-u²/2}, the Morlet wavelet cos(5u) e^{-u²/2}, or both. They are
+centred four scales back, so that at lag 0 they are down to 0.005 and 0.00014 of their height and
+the cut there hardly matters. The kernels change sign and peak far from lag 0: sums of decaying
+heads must cancel to make them.
 
 Worked example — the first Mexican hat is centred on lag 4, where it is 1; a single 1 stands there:
 
@@ -38,7 +39,11 @@ class Wavelet(enum.StrEnum):
     BOTH = "both"
 
 
-@targets.register("wavelet", formula="y_t = f(X*psi_0, X*psi_1, …), psi_j(s) = psi((s - 4·2^j)/2^j)", ref=Ref("mallat-1999", "Section 4.3"))
+@targets.register(
+    "wavelet",
+    formula="y_t = f(X*psi_0, X*psi_1, …), psi_j(s) = psi((s - 4·2^j)/2^j)",
+    ref=Ref("mallat-1999", "Section 4.3"),
+)
 @dataclasses.dataclass(frozen=True)
 class WaveletFeatures(AbstractNamed):
     """A readout of wavelet coefficients at scales 1, 2, 4, …"""
@@ -49,9 +54,16 @@ class WaveletFeatures(AbstractNamed):
     read: AbstractRead = Last()
 
     def describe(self):
-        require(1 <= self.scales <= 20, f"{self.scales} scales", "1 to 20", "each scale doubles the reach")
+        require(
+            1 <= self.scales <= 20,
+            f"{self.scales} scales",
+            "1 to 20",
+            "each scale doubles the reach",
+        )
         widths = [2.0**j for j in range(self.scales)]
         hats = [MexicanHat(SCALES_BACK * width, width) for width in widths]
         morlets = [Morlet(SCALES_BACK * width, width) for width in widths]
-        chosen = {Wavelet.MEXICAN_HAT: hats, Wavelet.MORLET: morlets, Wavelet.BOTH: hats + morlets}[Wavelet(self.wavelet)]
+        chosen = {Wavelet.MEXICAN_HAT: hats, Wavelet.MORLET: morlets, Wavelet.BOTH: hats + morlets}[
+            Wavelet(self.wavelet)
+        ]
         return EssentialMemory(tuple(chosen), self.readout, read=self.read)

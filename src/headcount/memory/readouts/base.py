@@ -1,13 +1,16 @@
-"""The interface of a readout: y = f(z), z the stack of memory slots, each a token or a filtered token.
+"""The interface of a readout: y = f(z), z the stack of memory slots, each a token or a filtered
+token.
 
-Slot 0 is the current token x_t; slots 1..M are the memories: x_{t-T_i} (fixed), x_{t-t_i} (adaptive) or
-(X*rho_i)(t) (essential, where the paper's f sees only the memories: x_t = X*delta_0 is one more kernel, and it is the
-residual's block 0 of theory 2.1, item 5). Readouts leave x_t out unless `current` is set.
+Slot 0 is the current token x_t; slots 1..M are the memories: x_{t-T_i} (fixed), x_{t-t_i}
+(adaptive) or (X*rho_i)(t) (essential, where the paper's f sees only the memories: x_t = X*delta_0
+is one more kernel, and it is the residual's block 0 of theory 2.1, item 5). Readouts leave x_t out
+unless `current` is set.
 
-Every readout knows an upper bound of its Lipschitz constant (Euclidean norm on z) and of its Barron norm
-inf E|a|(||b||_1 + |c|): the constants of ||f||_Lip and of E_FFN in the theorems. They hold where every slot has
-norm at most 1 (the paper's setting) unless the readout says more or less through `holds`. The two belong to the same
-extension of f, since a theorem perturbs the slots by E_Attn before it applies f.
+Every readout knows an upper bound of its Lipschitz constant (Euclidean norm on z) and of its Barron
+norm inf E|a|(||b||_1 + |c|): the constants of ||f||_Lip and of E_FFN in the theorems. They hold
+where every slot has norm at most 1 (the paper's setting) unless the readout says more or less
+through `holds`. The two belong to the same extension of f, since a theorem perturbs the slots by
+E_Attn before it applies f.
 """
 
 import abc
@@ -56,20 +59,29 @@ class AbstractReadout(abc.ABC):
         """Upper bound of the Barron norm on the domain; None where unknown."""
 
     def network(self, slots: int, d: int) -> ReluNetwork | None:
-        """A two-layer network on the flattened slots that equals f on the domain, where one is known."""
+        """A two-layer network on the flattened slots that equals f on the domain, where one is
+        known.
+        """
         return None
 
     def holds(self, radius: float, alphabet: tuple[tuple[float, ...], ...] | None) -> bool:
-        """Do the two bounds hold for slots of this norm (made of these letters, where the tokens are finitely many)?"""
+        """Do the two bounds hold for slots of this norm (made of these letters, where the tokens
+        are finitely many)?
+        """
         return radius <= 1 + 1e-9
 
-    def bounds(self, slots: int, inputs: "AbstractInputs", radius: float | None = None) -> tuple[float | None, float | None]:
+    def bounds(
+        self, slots: int, inputs: "AbstractInputs", radius: float | None = None
+    ) -> tuple[float | None, float | None]:
         """Lipschitz and Barron bounds on these inputs; None for what does not hold there.
 
-        `radius` is that of filtered tokens (essential memory: max ||rho||_1 times the inputs' bound).
+        `radius` is that of filtered tokens (essential memory: max ||rho||_1 times the inputs'
+        bound).
         """
         filtered = radius is not None
-        if not self.holds(inputs.bound if radius is None else radius, None if filtered else inputs.alphabet):
+        if not self.holds(
+            inputs.bound if radius is None else radius, None if filtered else inputs.alphabet
+        ):
             return None, None
         return self.lipschitz(slots, inputs.dim), self.barron(slots, inputs.dim)
 
@@ -87,17 +99,26 @@ def memories(z: Any, current: bool) -> Any:
 
 def taking_part(slots: int, current: bool) -> int:
     """How many slots take part; at least one must."""
-    require(slots > 1 or current, "a readout of the memories alone with no memory", "at least one memory", "set current=true or add a lag")
+    require(
+        slots > 1 or current,
+        "a readout of the memories alone with no memory",
+        "at least one memory",
+        "set current=true or add a lag",
+    )
     return slots if current else slots - 1
 
 
 def averages(z: Any) -> Any:
-    """Each slot as one number (1/sqrt d) sum_j z_ij, at most its norm; for d = 1 the slot itself.  [..., p, d] → [..., p]"""
+    """Each slot as one number (1/sqrt d) sum_j z_ij, at most its norm; for d = 1 the slot itself.
+    [..., p, d] → [..., p]
+    """
     return z.sum(-1) / math.sqrt(z.shape[-1])
 
 
 def on_slots(per_slot: np.ndarray, slots: int, d: int) -> np.ndarray:
-    """The direction w with w . z = sum_i per_slot_i (1/sqrt d) sum_j z_ij, flattened; slots before the last p get 0."""
+    """The direction w with w . z = sum_i per_slot_i (1/sqrt d) sum_j z_ij, flattened; slots before
+    the last p get 0.
+    """
     full = np.zeros((slots, d))
     full[slots - len(per_slot) :] = np.asarray(per_slot)[:, None] / math.sqrt(d)
     return full.ravel()

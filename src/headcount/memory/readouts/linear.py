@@ -14,7 +14,8 @@ from headcount.memory.readouts.network import ReluNetwork
 @readouts.register("linear", formula="f(z) = sum_i weights_i (1/sqrt d) sum_j z_ij", ref=BARRON)
 @dataclasses.dataclass(frozen=True)
 class Linear(AbstractReadout):
-    """A weighted sum of slots (coordinates of a slot are averaged). Default: 1 for every memory, 0 for x_t itself.
+    """A weighted sum of slots (coordinates of a slot are averaged). Default: 1 for every memory, 0
+    for x_t itself.
 
     With one weight fewer than slots, the weights are those of the memories and x_t gets 0.
 
@@ -28,19 +29,38 @@ class Linear(AbstractReadout):
         """One weight a slot, x_t first.  [slots]"""
         if not self.weights:
             return np.array([0.0] + [1.0] * (slots - 1)) if slots > 1 else np.ones(1)
-        return np.array([0.0, *self.weights]) if len(self.weights) == slots - 1 else np.array(self.weights)
+        return (
+            np.array([0.0, *self.weights])
+            if len(self.weights) == slots - 1
+            else np.array(self.weights)
+        )
 
     def check(self, slots, d):
         fits = not self.weights or len(self.weights) in (slots - 1, slots)
-        require(fits, f"{len(self.weights)} weights", f"{slots - 1} or {slots}", "give one weight a memory (and one for x_t first)")
-        require(np.all(np.isfinite(self.weights)), f"weights {self.weights}", "finite numbers", "remove NaN and inf")
+        require(
+            fits,
+            f"{len(self.weights)} weights",
+            f"{slots - 1} or {slots}",
+            "give one weight a memory (and one for x_t first)",
+        )
+        require(
+            np.all(np.isfinite(self.weights)),
+            f"weights {self.weights}",
+            "finite numbers",
+            "remove NaN and inf",
+        )
 
     def __call__(self, z):
         weights = jnp.asarray(self.full(z.shape[-2]), z.dtype) / math.sqrt(z.shape[-1])
         return jnp.einsum("...sd,s->...", z, weights, precision="highest")[..., None]
 
     def reference(self, z):
-        return np.array([sum(w * c for w, row in zip(self.full(len(z)), z, strict=True) for c in row) / math.sqrt(z.shape[1])])
+        return np.array(
+            [
+                sum(w * c for w, row in zip(self.full(len(z)), z, strict=True) for c in row)
+                / math.sqrt(z.shape[1])
+            ]
+        )
 
     def lipschitz(self, slots, d):
         return float(np.linalg.norm(self.full(slots)))

@@ -1,15 +1,19 @@
 """A table over the letters of a finite alphabet: any function of finitely many tokens.
 
-Letters are vectors; without an alphabet they are the one-hot vectors of size d. A slot takes its nearest letter, where
-the zero vector (a memory from before the first token) counts as "no letter" and makes f = 0.
+Letters are vectors; without an alphabet they are the one-hot vectors of size d. A slot takes its
+nearest letter, where the zero vector (a memory from before the first token) counts as "no letter"
+and makes f = 0.
 
-Exact network, one neuron a combination (v_1, …, v_p): where every letter sticks out, a_v.a_w < ||a_v||^2,
+Exact network, one neuron a combination (v_1, …, v_p): where every letter sticks out, a_v.a_w <
+||a_v||^2,
 
-    relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),   delta = min_i min_w ||a_{v_i}||^2 - a_{v_i}.a_w  (w = "no letter" too),
+    relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),   delta = min_i min_w
+      ||a_{v_i}||^2 - a_{v_i}.a_w  (w = "no letter" too),
 
-is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs p + (p-1). Where some
-letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on a line and interpolated. The network
-with the smaller path norm gives the Barron bound and the Lipschitz bound.
+is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs p
++ (p-1). Where some letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on a
+line and interpolated. The network with the smaller path norm gives the Barron bound and the
+Lipschitz bound.
 """
 
 import dataclasses
@@ -30,14 +34,16 @@ LARGEST_INTERPOLATION = 4096
 
 
 @readouts.register(
-    "lookup", formula="f(z) = table[letter of z_1, …, letter of z_p], 0 if one is missing", ref=Ref("headcount", "theory notes, item 24")
+    "lookup",
+    formula="f(z) = table[letter of z_1, …, letter of z_p], 0 if one is missing",
+    ref=Ref("headcount", "theory notes, item 24"),
 )
 @dataclasses.dataclass(frozen=True)
 class Lookup(AbstractReadout):
     """A table over the letters of the memories (and of x_t with `current`).
 
-    `values` runs over the combinations with the last memory fastest; without it the values are standard normal
-    from `seed`, shifted and scaled to mean 0 and variance 1 over the table.
+    `values` runs over the combinations with the last memory fastest; without it the values are
+    standard normal from `seed`, shifted and scaled to mean 0 and variance 1 over the table.
 
     >>> Lookup(alphabet=((-1.0,), (1.0,)), values=(5.0, 7.0)).reference(np.array([[1.0], [-1.0]]))
     array([5.])
@@ -49,22 +55,59 @@ class Lookup(AbstractReadout):
     current: bool = False
 
     def __post_init__(self):
-        object.__setattr__(self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet))
+        object.__setattr__(
+            self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet)
+        )
         object.__setattr__(self, "values", tuple(float(v) for v in self.values))
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
-        require(np.all(np.isfinite(self.values)), "a table with NaN or inf", "finite values", "remove them")
-        require(len({len(letter) for letter in self.alphabet}) <= 1, "letters of different sizes", "vectors of one size", "pad them")
-        require(len(set(self.alphabet)) == len(self.alphabet), "the same letter twice", "distinct letters", "drop repeats")
-        require(np.all(np.isfinite(self.alphabet)), "a letter with NaN or inf", "finite letters", "remove them")
+        require(
+            np.all(np.isfinite(self.values)),
+            "a table with NaN or inf",
+            "finite values",
+            "remove them",
+        )
+        require(
+            len({len(letter) for letter in self.alphabet}) <= 1,
+            "letters of different sizes",
+            "vectors of one size",
+            "pad them",
+        )
+        require(
+            len(set(self.alphabet)) == len(self.alphabet),
+            "the same letter twice",
+            "distinct letters",
+            "drop repeats",
+        )
+        require(
+            np.all(np.isfinite(self.alphabet)),
+            "a letter with NaN or inf",
+            "finite letters",
+            "remove them",
+        )
 
     def check(self, slots, d):
         p = taking_part(slots, self.current)
         letters = self.letters(d)
-        require(letters.shape[1] == d, f"letters of size {letters.shape[1]}", f"size {d}, that of a token", "match alphabet and inputs")
+        require(
+            letters.shape[1] == d,
+            f"letters of size {letters.shape[1]}",
+            f"size {d}, that of a token",
+            "match alphabet and inputs",
+        )
         size = len(letters) ** p
-        require(size <= LARGEST_TABLE, f"a table of {len(letters)}^{p} values", f"at most {LARGEST_TABLE}", "use fewer letters or memories")
+        require(
+            size <= LARGEST_TABLE,
+            f"a table of {len(letters)}^{p} values",
+            f"at most {LARGEST_TABLE}",
+            "use fewer letters or memories",
+        )
         complete = not self.values or len(self.values) == size
-        require(complete, f"{len(self.values)} values", f"{len(letters)}^{p} = {size}", "one value a combination")
+        require(
+            complete,
+            f"{len(self.values)} values",
+            f"{len(letters)}^{p} = {size}",
+            "one value a combination",
+        )
 
     def letters(self, d: int) -> np.ndarray:
         """[V, d]"""
@@ -82,9 +125,14 @@ class Lookup(AbstractReadout):
         part = memories(z, self.current)
         letters, table = _with_missing(self, part.shape[-2], part.shape[-1])
         points = jnp.asarray(letters, z.dtype)
-        score = jnp.einsum("...d,vd->...v", part, points, precision="highest") - jnp.sum(points**2, -1) / 2
+        score = (
+            jnp.einsum("...d,vd->...v", part, points, precision="highest")
+            - jnp.sum(points**2, -1) / 2
+        )
         index = jnp.argmax(score, -1)  # [..., p]: the nearest letter
-        place = index @ jnp.asarray(len(letters) ** np.arange(part.shape[-2] - 1, -1, -1), index.dtype)
+        place = index @ jnp.asarray(
+            len(letters) ** np.arange(part.shape[-2] - 1, -1, -1), index.dtype
+        )
         return jnp.asarray(table.ravel(), z.dtype)[place][..., None]
 
     def reference(self, z):
@@ -117,7 +165,9 @@ class Lookup(AbstractReadout):
 
 
 def _with_missing(lookup: Lookup, memories: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Letters and table with the zero vector added as a letter of value 0, unless it is a letter already."""
+    """Letters and table with the zero vector added as a letter of value 0, unless it is a letter
+    already.
+    """
     letters = lookup.letters(d)
     table = lookup.table(memories, len(letters))
     if np.any(np.all(letters == 0, axis=1)):
@@ -144,7 +194,9 @@ def _exact_network(lookup: Lookup, slots: int, d: int) -> ReluNetwork | None:
 def _one_neuron_each(
     letters: np.ndarray, combinations: list[tuple[int, ...]], points: np.ndarray, values: np.ndarray
 ) -> ReluNetwork | None:
-    """One neuron a combination of nonzero value, or None where a letter of such a combination does not stick out."""
+    """One neuron a combination of nonzero value, or None where a letter of such a combination does
+    not stick out.
+    """
     gram = letters @ letters.T
     squares = np.diag(gram)
     gaps = np.where(np.eye(len(letters), dtype=bool), np.inf, squares[:, None] - gram).min(1)  # [V]

@@ -1,8 +1,9 @@
-"""Two-layer ReLU networks as data: f(z) = sum_k a_k relu(b_k . z + c_k), with the norms the theorems ask for.
+"""Two-layer ReLU networks as data: f(z) = sum_k a_k relu(b_k . z + c_k), with the norms the
+theorems ask for.
 
 A readout that can be written as such a network exactly (on its domain) hands it out: its path norm
-sum |a_k| (||b_k||_1 + |c_k|) is an upper bound of the Barron norm (theory 2.1, item 24), and a construction can
-copy the weights into a feed-forward layer.
+sum |a_k| (||b_k||_1 + |c_k|) is an upper bound of the Barron norm (theory 2.1, item 24), and a
+construction can copy the weights into a feed-forward layer.
 """
 
 import dataclasses
@@ -21,8 +22,17 @@ class ReluNetwork:
     c: np.ndarray  # [m]
 
     def __post_init__(self):
-        fits = self.a.ndim == 1 and self.b.ndim == 2 and self.a.shape == self.c.shape == self.b.shape[:1]
-        require(fits, f"shapes {self.a.shape}, {self.b.shape}, {self.c.shape}", "[m], [m, n] and [m]", "one row a neuron")
+        fits = (
+            self.a.ndim == 1
+            and self.b.ndim == 2
+            and self.a.shape == self.c.shape == self.b.shape[:1]
+        )
+        require(
+            fits,
+            f"shapes {self.a.shape}, {self.b.shape}, {self.c.shape}",
+            "[m], [m, n] and [m]",
+            "one row a neuron",
+        )
 
     @property
     def neurons(self) -> int:
@@ -41,7 +51,8 @@ class ReluNetwork:
     def lipschitz(self) -> float:
         """An upper bound of the Lipschitz constant, everywhere.
 
-        The gradient is sum_k s_k a_k b_k with s_k in {0, 1}. With s = (1 + sigma)/2 its norm is at most half of
+        The gradient is sum_k s_k a_k b_k with s_k in {0, 1}. With s = (1 + sigma)/2 its norm is at
+        most half of
         ||sum a_k b_k|| + sqrt(m) ||diag(a) B||_op; the triangle inequality gives sum |a_k| ||b_k||. The smaller counts.
         """
         rows = self.a[:, None] * self.b  # [m, n]
@@ -50,9 +61,11 @@ class ReluNetwork:
 
 
 def zigzag(direction: np.ndarray, knots: np.ndarray, values: np.ndarray) -> ReluNetwork:
-    """The piecewise linear function of u = direction . z through (knots, values), for u at or above the first knot.
+    """The piecewise linear function of u = direction . z through (knots, values), for u at or above
+    the first knot.
 
-    f(u) = values_0 relu(1) + sum_j (slope_j - slope_{j-1}) relu(u - knot_j): one neuron a change of slope.
+    f(u) = values_0 relu(1) + sum_j (slope_j - slope_{j-1}) relu(u - knot_j): one neuron a change of
+    slope.
     """
     slopes = np.diff(values) / np.diff(knots)  # [k-1]
     changes = np.diff(slopes, prepend=0.0)
@@ -64,18 +77,25 @@ def zigzag(direction: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Relu
 
 
 def interpolate(points: np.ndarray, values: np.ndarray) -> ReluNetwork:
-    """A network that takes the given values on finitely many points: project on a line, then one neuron a point.
+    """A network that takes the given values on finitely many points: project on a line, then one
+    neuron a point.
 
-    A generic direction keeps the points apart (theory 2.1, item 24). Several are tried, all with ||direction||_1 = 1,
-    and the network with the smallest path norm wins.
+    A generic direction keeps the points apart (theory 2.1, item 24). Several are tried, all with
+    ||direction||_1 = 1, and the network with the smallest path norm wins.
     """
-    found = [net for net in (_along(w, points, values) for w in _directions(points.shape[1])) if net is not None]
+    found = [
+        net
+        for net in (_along(w, points, values) for w in _directions(points.shape[1]))
+        if net is not None
+    ]
     require(found, "two equal points with different values", "distinct points", "merge them")
     return min(found, key=lambda net: net.path_norm)
 
 
 def _directions(n: int) -> list[np.ndarray]:
-    """Axes, sums, counters in bases 2 and 3 (they keep bits and ternary digits apart), and random directions."""
+    """Axes, sums, counters in bases 2 and 3 (they keep bits and ternary digits apart), and random
+    directions.
+    """
     powers = [float(base) ** -np.arange(n) for base in (2, 3)]
     ladder = np.arange(1.0, n + 1)
     random = np.random.default_rng(0).standard_normal((8, n))
@@ -84,7 +104,9 @@ def _directions(n: int) -> list[np.ndarray]:
 
 
 def _along(direction: np.ndarray, points: np.ndarray, values: np.ndarray) -> ReluNetwork | None:
-    """The interpolant along one direction, or None where points with different values fall together."""
+    """The interpolant along one direction, or None where points with different values fall
+    together.
+    """
     shadows = points @ direction
     order = np.argsort(shadows, kind="stable")
     u, v = shadows[order], values[order]

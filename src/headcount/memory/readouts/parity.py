@@ -1,13 +1,15 @@
-"""Parity: the product of all signs of the memories. No proper subset of the bits says anything about it.
+"""Parity: the product of all signs of the memories. No proper subset of the bits says anything
+about it.
 
-Let n be the number of bits (slots that take part times d) and s = sqrt(d) sum_ij z_ij their sum, from -n to n. On
-the vertices z_ij = ±1/sqrt(d) the product of the signs is (-1)^{(n-s)/2}; between them f is the zigzag through these
-values, a function of s alone with slopes ±1. So f is a ridge function with the exact network
+Let n be the number of bits (slots that take part times d) and s = sqrt(d) sum_ij z_ij their sum,
+from -n to n. On the vertices z_ij = ±1/sqrt(d) the product of the signs is (-1)^{(n-s)/2}; between
+them f is the zigzag through these values, a function of s alone with slopes ±1. So f is a ridge
+function with the exact network
 
     f = (-1)^n relu(1) ∓ relu(s + n) ± 2 sum_{k=1}^{n-1} (-1)^k relu(s + n - 2k),
 
-whose path norm bounds the Barron norm, and whose gradient ± sqrt(d) (1, …, 1) has norm sqrt(d n). A missing memory
-(zero) makes f = 0 when it is the only one.
+whose path norm bounds the Barron norm, and whose gradient ± sqrt(d) (1, …, 1) has norm sqrt(d n). A
+missing memory (zero) makes f = 0 when it is the only one.
 """
 
 import dataclasses
@@ -21,7 +23,11 @@ from headcount.memory.readouts.base import AbstractReadout, memories, readouts, 
 from headcount.memory.readouts.network import zigzag
 
 
-@readouts.register("parity", formula="f(z) = prod_ij sign(z_ij) on vertices, linear in sum z between them", ref=Ref("edelman-2022"))
+@readouts.register(
+    "parity",
+    formula="f(z) = prod_ij sign(z_ij) on vertices, linear in sum z between them",
+    ref=Ref("edelman-2022"),
+)
 @dataclasses.dataclass(frozen=True)
 class Parity(AbstractReadout):
     """The product of the signs of the memories (and of x_t with `current`).

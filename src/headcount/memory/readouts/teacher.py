@@ -1,9 +1,10 @@
 """A random two-layer ReLU teacher: the paper's 64-neuron g* (Section 6).
 
-Weights come from a NumPy generator: a ~ N(0, 1), b ~ N(0, 1/p) on each coordinate of the p slots that take part (so
-that b.z has variance 1 on tokens of norm 1), c ~ N(0, 1). The output is divided by its standard deviation over the
-Boolean tokens {-1, +1}^d / sqrt(d): predicting the mean costs a squared loss of exactly 1 there. The deviation is
-exact over all vertices up to 12 bits, and taken over 4096 random vertices (from the same generator) beyond.
+Weights come from a NumPy generator: a ~ N(0, 1), b ~ N(0, 1/p) on each coordinate of the p slots
+that take part (so that b.z has variance 1 on tokens of norm 1), c ~ N(0, 1). The output is divided
+by its standard deviation over the Boolean tokens {-1, +1}^d / sqrt(d): predicting the mean costs a
+squared loss of exactly 1 there. The deviation is exact over all vertices up to 12 bits, and taken
+over 4096 random vertices (from the same generator) beyond.
 """
 
 import dataclasses
@@ -21,7 +22,11 @@ from headcount.memory.readouts.network import ReluNetwork
 EXACT_BITS = 12
 
 
-@readouts.register("teacher", formula="f(z) = sum_k a_k relu(b_k . z + c_k), random, unit variance on Boolean tokens", ref=PAPER_6)
+@readouts.register(
+    "teacher",
+    formula="f(z) = sum_k a_k relu(b_k . z + c_k), random, unit variance on Boolean tokens",
+    ref=PAPER_6,
+)
 @dataclasses.dataclass(frozen=True)
 class Teacher(AbstractReadout):
     """A random two-layer ReLU network of the memories (and of x_t with `current`)."""
@@ -44,13 +49,19 @@ class Teacher(AbstractReadout):
         net = self._weights(*z.shape[-2:])
         a, b, c = (jnp.asarray(w, z.dtype) for w in (net.a, net.b, net.c))
         part = memories(z, self.current)
-        hidden = jnp.einsum("...n,mn->...m", part.reshape(*part.shape[:-2], -1), b, precision="highest") + c
+        hidden = (
+            jnp.einsum("...n,mn->...m", part.reshape(*part.shape[:-2], -1), b, precision="highest")
+            + c
+        )
         return jnp.einsum("...m,m->...", jax.nn.relu(hidden), a, precision="highest")[..., None]
 
     def reference(self, z):
         net = self._weights(*z.shape)
         inputs = [float(v) for row in memories(z, self.current) for v in row]
-        pre = [math.fsum(w * v for w, v in zip(row, inputs, strict=True)) + shift for row, shift in zip(net.b, net.c, strict=True)]
+        pre = [
+            math.fsum(w * v for w, v in zip(row, inputs, strict=True)) + shift
+            for row, shift in zip(net.b, net.c, strict=True)
+        ]
         return np.array([math.fsum(w * max(0.0, u) for w, u in zip(net.a, pre, strict=True))])
 
     def lipschitz(self, slots, d):
@@ -75,9 +86,18 @@ def _teacher(neurons: int, seed: int, slots: int, d: int) -> ReluNetwork:
     a, c = generator.standard_normal(neurons), generator.standard_normal(neurons)
     b = generator.standard_normal((neurons, n)) / math.sqrt(slots)
     exact = n <= EXACT_BITS
-    bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 if exact else generator.integers(0, 2, (4096, n))
+    bits = (
+        (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        if exact
+        else generator.integers(0, 2, (4096, n))
+    )
     vertices = (2.0 * bits - 1.0) / math.sqrt(d)  # [vertices, n]
     scale = ReluNetwork(a, b, c)(vertices).std()
     varies = scale > 1e-6
-    require(varies, f"the teacher of seed {seed} is constant on Boolean tokens", "one that varies", "take another seed or more neurons")
+    require(
+        varies,
+        f"the teacher of seed {seed} is constant on Boolean tokens",
+        "one that varies",
+        "take another seed or more neurons",
+    )
     return ReluNetwork(a / scale, b, c)

@@ -1,12 +1,15 @@
-"""A triangle wave of one memory: `teeth` teeth on [-1, 1] have 2 teeth - 1 breakpoints, so fewer neurons cannot do it.
+"""A triangle wave of one memory: `teeth` teeth on [-1, 1] have 2 teeth - 1 breakpoints, so fewer
+neurons cannot do it.
 
-f rises and falls between -1 and 1 with slopes ± 2 teeth, starting from f(-1) = -1. It stands in for a function of one
-±1 bit, which two neurons represent whatever it is (theory 2.1, item 20; section 5, insight 2a). The exact network has
-one neuron a piece,
+f rises and falls between -1 and 1 with slopes ± 2 teeth, starting from f(-1) = -1. It stands in for
+a function of one ±1 bit, which two neurons represent whatever it is (theory 2.1, item 20; section
+5, insight 2a). The exact network has one neuron a piece,
 
-    f(u) = -relu(1) + 2 teeth relu(u + 1) + sum_{k=1}^{2 teeth - 1} (-1)^k 4 teeth relu(u + 1 - k/teeth),
+    f(u) = -relu(1) + 2 teeth relu(u + 1) + sum_{k=1}^{2 teeth - 1} (-1)^k 4 teeth relu(u + 1 -
+      k/teeth),
 
-so its Lipschitz constant 2 teeth ||w||_2 and its path norm are read off, w being the direction of u = w.z.
+so its Lipschitz constant 2 teeth ||w||_2 and its path norm are read off, w being the direction of u
+= w.z.
 """
 
 import dataclasses
@@ -18,7 +21,14 @@ import numpy as np
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.readouts.base import AbstractReadout, averages, memories, on_slots, readouts, taking_part
+from headcount.memory.readouts.base import (
+    AbstractReadout,
+    averages,
+    memories,
+    on_slots,
+    readouts,
+    taking_part,
+)
 from headcount.memory.readouts.network import zigzag
 
 
@@ -41,7 +51,12 @@ class Triangle(AbstractReadout):
 
     def __post_init__(self):
         require(self.teeth >= 1, f"{self.teeth} teeth", "at least 1", "the default is 32")
-        require(self.of in ("first", "mean"), f"of={self.of!r}", "'first' or 'mean'", "choose which memory the wave is a function of")
+        require(
+            self.of in ("first", "mean"),
+            f"of={self.of!r}",
+            "'first' or 'mean'",
+            "choose which memory the wave is a function of",
+        )
 
     def check(self, slots, d):
         taking_part(slots, self.current)
@@ -69,8 +84,16 @@ class Triangle(AbstractReadout):
     def barron(self, slots, d):
         knots = sum(abs(1 - k / self.teeth) for k in range(1, 2 * self.teeth))
         spread = math.sqrt(d)  # ||w||_1: the slots' weights sum to 1
-        return 1 + 2 * self.teeth * (spread + 1) + 4 * self.teeth * ((2 * self.teeth - 1) * spread + knots)
+        return (
+            1
+            + 2 * self.teeth * (spread + 1)
+            + 4 * self.teeth * ((2 * self.teeth - 1) * spread + knots)
+        )
 
     def network(self, slots, d):
         knots = np.arange(2 * self.teeth + 1) / self.teeth - 1
-        return zigzag(on_slots(self._per_slot(slots), slots, d), knots, -((-1.0) ** np.arange(2 * self.teeth + 1)))
+        return zigzag(
+            on_slots(self._per_slot(slots), slots, d),
+            knots,
+            -((-1.0) ** np.arange(2 * self.teeth + 1)),
+        )

@@ -11,14 +11,17 @@ from headcount.core.errors import require
 from headcount.memory.readouts.base import BARRON, AbstractReadout, readouts
 
 
-@readouts.register("callable", formula="f(z) = function(z), [..., slots, d] -> [..., o]", ref=BARRON)
+@readouts.register(
+    "callable", formula="f(z) = function(z), [..., slots, d] -> [..., o]", ref=BARRON
+)
 @dataclasses.dataclass(frozen=True)
 class CallableReadout(AbstractReadout):
     """Any function of the slots, with the constants its author vouches for.
 
-    `function` maps a jax array [..., slots, d] to [..., o]; `slow` maps one [slots, d] float64 NumPy array to [o] and
-    serves as the reference (without it, `function` itself runs in float64, which checks the memory but not f).
-    A function cannot be written to a spec, so a target with this readout has no stored form.
+    `function` maps a jax array [..., slots, d] to [..., o]; `slow` maps one [slots, d] float64
+    NumPy array to [o] and serves as the reference (without it, `function` itself runs in float64,
+    which checks the memory but not f). A function cannot be written to a spec, so a target with
+    this readout has no stored form.
     """
 
     function: Callable
@@ -28,10 +31,23 @@ class CallableReadout(AbstractReadout):
     barron_bound: float | None = None
 
     def __post_init__(self):
-        require(callable(self.function), f"a {type(self.function).__name__} as the function", "one that can be called", "pass a function")
+        require(
+            callable(self.function),
+            f"a {type(self.function).__name__} as the function",
+            "one that can be called",
+            "pass a function",
+        )
         require(self.size >= 1, f"output size {self.size}", "at least 1", "give the size o of f(z)")
-        for name, value in (("lipschitz_bound", self.lipschitz_bound), ("barron_bound", self.barron_bound)):
-            require(value is None or value >= 0, f"{name} {value}", "a number >= 0, or none", "leave it out where it is unknown")
+        for name, value in (
+            ("lipschitz_bound", self.lipschitz_bound),
+            ("barron_bound", self.barron_bound),
+        ):
+            require(
+                value is None or value >= 0,
+                f"{name} {value}",
+                "a number >= 0, or none",
+                "leave it out where it is unknown",
+            )
 
     @property
     def outputs(self):
@@ -39,12 +55,19 @@ class CallableReadout(AbstractReadout):
 
     def check(self, slots, d):
         try:
-            made = jax.eval_shape(self.function, jax.ShapeDtypeStruct((2, slots, d), jnp.result_type(float)))
+            made = jax.eval_shape(
+                self.function, jax.ShapeDtypeStruct((2, slots, d), jnp.result_type(float))
+            )
             shape = getattr(made, "shape", None)
         except Exception as error:
             shape = f"{type(error).__name__}: {error}"
         wanted = (2, self.size)
-        require(shape == wanted, f"the function maps (2, {slots}, {d}) to {shape}", f"{wanted}", "map [..., slots, d] to [..., o]")
+        require(
+            shape == wanted,
+            f"the function maps (2, {slots}, {d}) to {shape}",
+            f"{wanted}",
+            "map [..., slots, d] to [..., o]",
+        )
 
     def __call__(self, z):
         return self.function(z)

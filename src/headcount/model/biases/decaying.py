@@ -1,9 +1,10 @@
 """Biases that only decay: lin, log, log1p, KERPLE's two, ALiBi. One head draws one decaying curve.
 
-Rates are stored as plain numbers and used through their absolute value: p >= 0 as in the paper, without the dead
-gradient of a clamp at zero. Lin, log and log1p can be stored through softplus instead, the other usual way to keep a number
-positive: the weights that can be drawn are the same (but for p = 0), what training finds is not. Each is made from `low`,
-`high` and `spacing`, because which rates training starts from decides what it finds (theory 2.2, last lines).
+Rates are stored as plain numbers and used through their absolute value: p >= 0 as in the paper,
+without the dead gradient of a clamp at zero. Lin, log and log1p can be stored through softplus
+instead, the other usual way to keep a number positive: the weights that can be drawn are the same
+(but for p = 0), what training finds is not. Each is made from `low`, `high` and `spacing`, because
+which rates training starts from decides what it finds (theory 2.2, last lines).
 """
 
 import enum
@@ -34,7 +35,8 @@ class Positive(enum.StrEnum):
     """How a stored number becomes a rate p >= 0."""
 
     ABS = "abs"  # p = |r|: steps of the optimiser are steps of p
-    SOFTPLUS = "softplus"  # p = log(1 + e^r): near 0 they are relative, so that small rates are reached slowly
+    # p = log(1 + e^r): near 0 they are relative, so that small rates are reached slowly
+    SOFTPLUS = "softplus"
 
     def rate(self, stored: jax.Array) -> jax.Array:
         return jnp.abs(stored) if self is Positive.ABS else jax.nn.softplus(stored)
@@ -46,7 +48,12 @@ class Positive(enum.StrEnum):
 
 def spread(heads: int, key: jax.Array, low: float, high: float, spacing: Spacing) -> jax.Array:
     """Initial rates.  [H]"""
-    require(0 <= low <= high and math.isfinite(high), f"rates from {low} to {high}", "0 <= low <= high", "rates are not negative")
+    require(
+        0 <= low <= high and math.isfinite(high),
+        f"rates from {low} to {high}",
+        "0 <= low <= high",
+        "rates are not negative",
+    )
     if spacing is Spacing.UNIFORM:
         return jax.random.uniform(key, (heads,), minval=low, maxval=high)
     require(low > 0, f"log-spaced rates from {low}", "low > 0", "for example low=0.0003, high=10")
@@ -54,18 +61,29 @@ def spread(heads: int, key: jax.Array, low: float, high: float, spacing: Spacing
 
 
 def check_rates(*named: tuple[str, jax.Array]) -> None:
-    """Refuse negative or non-finite rates given by hand (weights in the middle of training are not checked)."""
+    """Refuse negative or non-finite rates given by hand (weights in the middle of training are not
+    checked).
+    """
     for name, values in named:
         if isinstance(values, jax.core.Tracer) or not eqx.is_array(values):
             continue
         good = bool(jnp.isfinite(values).all() and (values >= 0).all())
-        require(good, f"{name} {np.asarray(values).ravel()[:4].tolist()}", "finite rates of at least 0", "a head cannot grow with the lag")
+        require(
+            good,
+            f"{name} {np.asarray(values).ravel()[:4].tolist()}",
+            "finite rates of at least 0",
+            "a head cannot grow with the lag",
+        )
 
 
-def _per_head(rates: jax.Array, lag: jax.Array, positive: Positive = Positive.ABS) -> tuple[jax.Array, jax.Array]:
+def _per_head(
+    rates: jax.Array, lag: jax.Array, positive: Positive = Positive.ABS
+) -> tuple[jax.Array, jax.Array]:
     """Rates as [H, 1, …] and the lag, in the compute type."""
     dtype = compute_dtype(rates.dtype)
-    return positive.rate(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(lag, dtype)
+    return positive.rate(rates).astype(dtype).reshape(-1, *(1,) * jnp.ndim(lag)), jnp.asarray(
+        lag, dtype
+    )
 
 
 class AbstractDecaying(AbstractBias):
@@ -113,9 +131,13 @@ class Lin(AbstractDecaying):
         return self.positive.rate(self.rate).astype(compute_dtype(self.rate.dtype))
 
 
-@biases.register("log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log"))
+@biases.register(
+    "log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log")
+)
 class Log(AbstractDecaying):
-    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the residual."""
+    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the
+    residual.
+    """
 
     rate: jax.Array  # [H]
     positive: Positive = eqx.field(static=True, default=Positive.ABS)
@@ -127,7 +149,9 @@ class Log(AbstractDecaying):
         return jnp.where(lag >= 1, -rate * jnp.log(jnp.maximum(lag, 1)), -jnp.inf)
 
 
-@biases.register("log1p", formula="-p log(1 + s)", ref=Ref("chi-2022", "logarithmic variant, r2 = 1"))
+@biases.register(
+    "log1p", formula="-p log(1 + s)", ref=Ref("chi-2022", "logarithmic variant, r2 = 1")
+)
 class Log1p(AbstractDecaying):
     """The logarithmic bias shifted by one lag, so that lag 0 is seen (errata 19)."""
 
@@ -139,9 +163,13 @@ class Log1p(AbstractDecaying):
         return -rate * jnp.log1p(lag)
 
 
-@biases.register("kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "logarithmic variant"))
+@biases.register(
+    "kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "logarithmic variant")
+)
 class KerpleLog(AbstractBias):
-    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as in its code)."""
+    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as in
+    its code).
+    """
 
     rate: jax.Array  # [H]
     scale: jax.Array  # [H]
@@ -152,9 +180,14 @@ class KerpleLog(AbstractBias):
         check_rates(("rate", self.rate), ("scale", self.scale))
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, scale: float = 1.0) -> "KerpleLog":
+    def init(
+        cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, scale: float = 1.0
+    ) -> "KerpleLog":
         first, second = jax.random.split(key)
-        return cls(spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.0, scale, Spacing.UNIFORM))
+        return cls(
+            spread(shape.heads, first, 0.0, high, Spacing.UNIFORM),
+            spread(shape.heads, second, 0.0, scale, Spacing.UNIFORM),
+        )
 
     @property
     def heads(self):
@@ -166,7 +199,9 @@ class KerpleLog(AbstractBias):
         return -rate * jnp.log1p(scale * lag)
 
 
-@biases.register("kerple-power", formula="-r1 s^{r2}, 0 < r2 <= 2", ref=Ref("chi-2022", "power variant"))
+@biases.register(
+    "kerple-power", formula="-r1 s^{r2}, 0 < r2 <= 2", ref=Ref("chi-2022", "power variant")
+)
 class KerplePower(AbstractBias):
     """KERPLE, power: exponent r2 is held in (0, 2] so that the kernel stays positive definite."""
 
@@ -179,10 +214,13 @@ class KerplePower(AbstractBias):
         check_rates(("rate", self.rate), ("exponent", self.exponent))
 
     @classmethod
-    def init(cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, exponent: float = 1.0) -> "KerplePower":
+    def init(
+        cls, shape: LayerShape, key: jax.Array, *, high: float = 2.0, exponent: float = 1.0
+    ) -> "KerplePower":
         first, second = jax.random.split(key)
         return cls(
-            spread(shape.heads, first, 0.0, high, Spacing.UNIFORM), spread(shape.heads, second, 0.01, max(exponent, 0.01), Spacing.UNIFORM)
+            spread(shape.heads, first, 0.0, high, Spacing.UNIFORM),
+            spread(shape.heads, second, 0.01, max(exponent, 0.01), Spacing.UNIFORM),
         )
 
     @property
@@ -197,7 +235,9 @@ class KerplePower(AbstractBias):
         return -rate * jnp.where(lag > 0, power, 0.0)
 
 
-@biases.register("alibi", formula="-m_h s, m_h = 2^{-8h/H} fixed", ref=Ref("press-2022", "Section 3"))
+@biases.register(
+    "alibi", formula="-m_h s, m_h = 2^{-8h/H} fixed", ref=Ref("press-2022", "Section 3")
+)
 class Alibi(AbstractBias):
     """Linear with fixed slopes: nothing is learned."""
 

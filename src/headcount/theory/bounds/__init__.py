@@ -1,7 +1,9 @@
 """Certified lower bounds: no sum of heads of this class and size comes closer to the kernel.
 
-- by budget, any number of heads: `dual` (LP dual over all rates, enclosed in balls), `weight` (exact integers, for single lags);
-- by number of heads, any budget: `heads` (Theorem A, isolated lags), `zeros` (zero counting, any kernel);
+- by budget, any number of heads: `dual` (LP dual over all rates, enclosed in balls), `weight`
+  (exact integers, for single lags);
+- by number of heads, any budget: `heads` (Theorem A, isolated lags), `zeros` (zero counting, any
+  kernel);
 - `lower_bound` takes the best that applies; `check` re-verifies a certificate with code of its own.
 """
 

@@ -1,10 +1,12 @@
 """Head sums g whose residual alternates on 2H+1 blocks of equal weight (what zero counting wants).
 
-The start is a least-squares fit by variable projection (Golub-Pereyra: only the H log rates are searched), with lag weights that make blocks
-about even: a residual of least squares changes sign 2H times. Then the block weights M_i are levelled: in the tangent space of the head sums,
-a small change of the residual that moves log M_i towards its mean is found (damped least squares), and g is refitted to rho minus that
-residual. Refitting is essential: plain Newton steps in rates and coefficients fail from 8 heads on, where the residual is so small that the
-second-order change of g drowns it.
+The start is a least-squares fit by variable projection (Golub-Pereyra: only the H log rates are
+searched), with lag weights that make blocks about even: a residual of least squares changes sign 2H
+times. Then the block weights M_i are levelled: in the tangent space of the head sums, a small
+change of the residual that moves log M_i towards its mean is found (damped least squares), and g is
+refitted to rho minus that residual. Refitting is essential: plain Newton steps in rates and
+coefficients fail from 8 heads on, where the residual is so small that the second-order change of g
+drowns it.
 """
 
 import math
@@ -20,8 +22,12 @@ STEPS = 40
 EVEN = 1e-3  # stop when the block weights agree to this
 
 
-def balanced(family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm) -> tuple[np.ndarray, np.ndarray] | None:
-    """(rates [H], coefficients [H]) of the most even g found, or None when no residual alternates often enough."""
+def balanced(
+    family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """(rates [H], coefficients [H]) of the most even g found, or None when no residual alternates
+    often enough.
+    """
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
     best, best_worth = None, 0.0
@@ -31,13 +37,16 @@ def balanced(family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: i
         for h in range(1, heads + 1):
             theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights)
         theta, a = _level(family, rho, lags, theta, weights, norm)
-        worth = _worth(_weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm)
+        worth = _worth(
+            _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
+        )
         if worth > best_worth:
             best, best_worth = (np.exp(theta), a), worth
     return best
 
 
-# Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask for a residual like 1/s (l1), s^-1/2 (l2), flat (sup).
+# Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask
+# for a residual like 1/s (l1), s^-1/2 (l2), flat (sup).
 STARTS = {Norm.L1: (0.5, 1.0), Norm.L2: (0.0, 0.5), Norm.SUP: (-0.5, 0.0)}
 
 
@@ -51,7 +60,9 @@ def _worth(masses: np.ndarray, heads: int, norm: Norm) -> float:
 
 
 def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg-Marquardt on the logarithms of the block weights, each trial refitted to the residual that it asks for."""
+    """Levenberg-Marquardt on the logarithms of the block weights, each trial refitted to the
+    residual that it asks for.
+    """
     a, damping = _coefficients(family.columns(np.exp(theta), lags), rho, weights), 1e-3
     residual = rho - family.columns(np.exp(theta), lags) @ a
     masses, block = _weights(residual, norm)
@@ -61,17 +72,25 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
         uneven = np.log(masses) - np.log(masses).mean()
         if np.abs(uneven).max() < EVEN:
             break
-        tangent = np.concatenate([family.columns(np.exp(theta), lags), family.slopes(np.exp(theta), lags) * a], axis=1)  # [S, 2H]
+        tangent = np.concatenate(
+            [family.columns(np.exp(theta), lags), family.slopes(np.exp(theta), lags) * a], axis=1
+        )  # [S, 2H]
         tangent = np.linalg.qr(weights[:, None] * tangent)[0] / weights[:, None]
         rows = _block_rows(tangent, residual, block, norm) / masses[:, None]  # [N, 2H]
         rows = rows - rows.mean(axis=0)
         for _ in range(8):
-            asked = residual + tangent @ _damped(rows, -uneven, damping * float(np.linalg.norm(rows)) ** 2)
+            asked = residual + tangent @ _damped(
+                rows, -uneven, damping * float(np.linalg.norm(rows)) ** 2
+            )
             trial = _projected(family, rho - asked, lags, theta, weights, quick=True)
             columns = family.columns(np.exp(trial), lags)
             trial_a = _coefficients(columns, rho - asked, weights)
             new, new_block = _weights(rho - columns @ trial_a, norm)
-            if len(new) == len(masses) and new.min() > 0 and np.linalg.norm(np.log(new) - np.log(new).mean()) < np.linalg.norm(uneven):
+            if (
+                len(new) == len(masses)
+                and new.min() > 0
+                and np.linalg.norm(np.log(new) - np.log(new).mean()) < np.linalg.norm(uneven)
+            ):
                 damping /= 10
                 break
             damping *= 10
@@ -85,10 +104,14 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
 def _damped(rows: np.ndarray, target: np.ndarray, damping: float) -> np.ndarray:
     """argmin |rows x - target|^2 + damping |x|^2."""
     stacked = np.concatenate([rows, np.sqrt(damping) * np.eye(rows.shape[1])])
-    return np.linalg.lstsq(stacked, np.concatenate([target, np.zeros(rows.shape[1])]), rcond=None)[0]
+    return np.linalg.lstsq(stacked, np.concatenate([target, np.zeros(rows.shape[1])]), rcond=None)[
+        0
+    ]
 
 
-def _block_rows(change: np.ndarray, residual: np.ndarray, block: np.ndarray, norm: Norm) -> np.ndarray:
+def _block_rows(
+    change: np.ndarray, residual: np.ndarray, block: np.ndarray, norm: Norm
+) -> np.ndarray:
     """Derivative of each block weight along the columns of `change`.  [N, 2H]"""
     if norm is Norm.SUP:
         order = np.lexsort((np.abs(residual), block))
@@ -111,7 +134,9 @@ def _limits(family: AbstractFamily, lags: np.ndarray) -> tuple[float, float]:
     return math.log(1e-2 / float(fall.max())), math.log(20.0 / float(fall[fall > 0].min()))
 
 
-def _respaced(theta: np.ndarray, heads: int, family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
+def _respaced(
+    theta: np.ndarray, heads: int, family: AbstractFamily, lags: np.ndarray
+) -> np.ndarray:
     """Log rates of one head more, spread over the same range and a little beyond."""
     if heads == len(theta):
         return theta
@@ -136,7 +161,9 @@ def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.nda
         q, _ = np.linalg.qr(weights[:, None] * family.columns(np.exp(theta), lags))
         return scale * (target - q @ (q.T @ target))
 
-    def jacobian(theta):  # Kaufman's approximation: only the part of the derivative outside the span
+    def jacobian(
+        theta,
+    ):  # Kaufman's approximation: only the part of the derivative outside the span
         rates = np.exp(theta)
         q, r = np.linalg.qr(weights[:, None] * family.columns(rates, lags))
         a = np.linalg.lstsq(r, q.T @ target, rcond=1e-15)[0]
@@ -146,7 +173,14 @@ def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.nda
     low, high = _limits(family, lags)
     start = np.clip(start, low + 1e-9, high - 1e-9)
     solved = least_squares(
-        residual, start, jac=jacobian, bounds=(low, high), ftol=1e-15, xtol=1e-12, gtol=1e-15, max_nfev=8 if quick else 60
+        residual,
+        start,
+        jac=jacobian,
+        bounds=(low, high),
+        ftol=1e-15,
+        xtol=1e-12,
+        gtol=1e-15,
+        max_nfev=8 if quick else 60,
     )
     return np.sort(solved.x)
 

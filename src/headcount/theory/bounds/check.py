@@ -1,9 +1,10 @@
 """Re-verify a lower bound from its certificate, in ball arithmetic, with code of its own.
 
-Nothing here is shared with the files that produce bounds, except kernels, families and balls. The methods differ on purpose: the maximum over all
-rates is bounded by Bernstein coefficients instead of shifted Taylor sums, and the Chebyshev certificate by Pell's identity
-n^2 q^2 + x(1-x) q'^2 = n^2 (which forces |q| <= 1 on [0, 1]) instead of by recurrence. A certificate that proves less than the value claims,
-or proves it for another problem, is refused.
+Nothing here is shared with the files that produce bounds, except kernels, families and balls. The
+methods differ on purpose: the maximum over all rates is bounded by Bernstein coefficients instead
+of shifted Taylor sums, and the Chebyshev certificate by Pell's identity n^2 q^2 + x(1-x) q'^2 = n^2
+(which forces |q| <= 1 on [0, 1]) instead of by recurrence. A certificate that proves less than the
+value claims, or proves it for another problem, is refused.
 """
 
 import itertools
@@ -27,10 +28,18 @@ MOST_PIECES = 200_000
 
 
 def check(problem: Problem, bound: LowerBound) -> bool:
-    """Does the certificate prove that `problem` cannot be solved below `bound.value` (for bound.heads, bound.budget, rates >= bound.lowest_rate)?"""
+    """Does the certificate prove that `problem` cannot be solved below `bound.value` (for
+    bound.heads, bound.budget, rates >= bound.lowest_rate)?
+    """
     same_norm = bound.norm == problem.norm
     covers = bound.budget is None or problem.budget <= bound.budget
-    sane = bound.certified and math.isfinite(bound.value) and bound.value >= 0 and bound.lowest_rate >= 0 and bound.missing == ""
+    sane = (
+        bound.certified
+        and math.isfinite(bound.value)
+        and bound.value >= 0
+        and bound.lowest_rate >= 0
+        and bound.missing == ""
+    )
     kind = bound.certificate.get("kind")
     if not (same_norm and covers and sane and kind in CHECKS):
         return False
@@ -52,7 +61,9 @@ def check_weight(bound: WeightBound) -> bool:
 
 def _first(problem: Problem) -> int:
     """The first lag that the norm counts; lag 0 is free where the residual gives it."""
-    return max(problem.family.first_lag, int(problem.kernel.singular_at_zero), int(problem.residual))
+    return max(
+        problem.family.first_lag, int(problem.kernel.singular_at_zero), int(problem.residual)
+    )
 
 
 def _exists(problem: Problem, lag: int) -> bool:
@@ -60,12 +71,17 @@ def _exists(problem: Problem, lag: int) -> bool:
     return lag >= _first(problem) and (lag < problem.length or problem.tail_counts)
 
 
-# --- budget: dual vector ---------------------------------------------------------------------------------------------------------
+# --- budget: dual vector --------------------------------------------------------------------------
 
 
 def _dual(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     lags, y = [int(s) for s in c["lags"]], [float(v) for v in c["y"]]
-    if bound.heads is not None or bound.budget is None or len(lags) != len(y) or len(set(lags)) != len(lags):
+    if (
+        bound.heads is not None
+        or bound.budget is None
+        or len(lags) != len(y)
+        or len(set(lags)) != len(lags)
+    ):
         return False
     if not all(_exists(problem, s) for s in lags) or not all(math.isfinite(v) for v in y):
         return False
@@ -78,8 +94,12 @@ def _dual(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
         Norm.L2: lambda: sum((v * v for v in sizes), arb(0)).sqrt(),
         Norm.SUP: lambda: sum(sizes, arb(0)),
     }[bound.norm]()
-    allowed = ((inner - arb(bound.value) * total) / arb(bound.budget)).lower()  # what max_b |g(b)| may be
-    return bool(allowed > 0) and _never_above(problem.family, dict(zip(lags, exact, strict=True)), bound.lowest_rate, allowed)
+    allowed = (
+        (inner - arb(bound.value) * total) / arb(bound.budget)
+    ).lower()  # what max_b |g(b)| may be
+    return bool(allowed > 0) and _never_above(
+        problem.family, dict(zip(lags, exact, strict=True)), bound.lowest_rate, allowed
+    )
 
 
 def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allowed: arb) -> bool:
@@ -93,7 +113,10 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
             row.append(row[-1] * -logs[s] / k)
     derivatives = arb_mat([steps[s][:DEGREE] for s in y])
     highest = arb_mat([[abs(steps[s][DEGREE])] for s in y])
-    bernstein, left = _bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30  # so that interval ends are exact
+    bernstein, left = (
+        _bernstein(DEGREE - 1),
+        math.floor(lowest * 2.0**30) / 2.0**30,
+    )  # so that interval ends are exact
     small = allowed * arb(2.0**-32)
     while True:
         curve = family.curve(left, length)
@@ -120,19 +143,30 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
 
 
 def _bernstein(degree: int) -> arb_mat:
-    """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then b_i = sum_k C(i,k)/C(n,k) a_k."""
+    """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then b_i = sum_k
+    C(i,k)/C(n,k) a_k.
+    """
     shift = [
-        [rational(math.comb(k, j) * 2**j * (-1) ** (k - j)) if j <= k else rational(0) for k in range(degree + 1)]
+        [
+            rational(math.comb(k, j) * 2**j * (-1) ** (k - j)) if j <= k else rational(0)
+            for k in range(degree + 1)
+        ]
         for j in range(degree + 1)
     ]
     raise_ = [
-        [rational(math.comb(i, k), math.comb(degree, k)) if k <= i else rational(0) for k in range(degree + 1)] for i in range(degree + 1)
+        [
+            rational(math.comb(i, k), math.comb(degree, k)) if k <= i else rational(0)
+            for k in range(degree + 1)
+        ]
+        for i in range(degree + 1)
     ]
     return arb_mat(fmpq_mat(raise_) * fmpq_mat(shift))
 
 
 def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
-    """|poly| <= allowed on [-1, 1]? A polynomial lies in the hull of its Bernstein coefficients; bisect until that shows."""
+    """|poly| <= allowed on [-1, 1]? A polynomial lies in the hull of its Bernstein coefficients;
+    bisect until that shows.
+    """
     size = bernstein.ncols()
     work = [(0.0, 1.0)]
     for _ in range(MOST_PIECES):
@@ -150,11 +184,13 @@ def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
     return False
 
 
-# --- weight: exact polynomials ----------------------------------------------------------------------------------------------------
+# --- weight: exact polynomials --------------------------------------------------------------------
 
 
 def _polynomial_maximum(c: dict[str, Any], lag: int) -> Fraction | None:
-    """M with |sum_s w_s x^s| <= M on [0, 1], |w_s| <= 1, w_lag = 1 up to sign; None when the certificate does not show it."""
+    """M with |sum_s w_s x^s| <= M on [0, 1], |w_s| <= 1, w_lag = 1 up to sign; None when the
+    certificate does not show it.
+    """
     if c.get("lag") != lag:
         return None
     if c["kind"] == "binomial":
@@ -166,7 +202,11 @@ def _polynomial_maximum(c: dict[str, Any], lag: int) -> Fraction | None:
         return at**a * (1 - at) ** j / math.comb(j, j // 2)
     q, n, m = fmpz_poly([int(v) for v in c["coefficients"]]), int(c["degree"]), int(c["place"])
     slope = q.derivative()
-    pell = n * n * q * q + fmpz_poly([0, 1, -1]) * slope * slope == fmpz_poly([n * n]) if n else q * q == fmpz_poly([1])
+    pell = (
+        n * n * q * q + fmpz_poly([0, 1, -1]) * slope * slope == fmpz_poly([n * n])
+        if n
+        else q * q == fmpz_poly([1])
+    )
     sizes = [abs(int(v)) for v in q.coeffs()]
     if not pell or not 0 <= m <= lag or m >= len(sizes) or sizes[m] != max(sizes):
         return None
@@ -175,20 +215,31 @@ def _polynomial_maximum(c: dict[str, Any], lag: int) -> Fraction | None:
 
 def _chebyshev(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     kernel = problem.kernel
-    if not isinstance(kernel, Lag) or bound.norm is not Norm.L1 or bound.budget is None or bound.heads is not None:
+    if (
+        not isinstance(kernel, Lag)
+        or bound.norm is not Norm.L1
+        or bound.budget is None
+        or bound.heads is not None
+    ):
         return False
     top = _polynomial_maximum(c, kernel.T - _first(problem))
     return top is not None and Fraction(bound.value) <= 1 - Fraction(bound.budget) * top
 
 
-# --- number of heads ----------------------------------------------------------------------------------------------------------------
+# --- number of heads ------------------------------------------------------------------------------
 
 
 def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     H, places, kernel = int(c["heads"]), [int(s) for s in c["places"]], problem.kernel
     first = _first(problem)
     apart = all(b - a > 2 * H for a, b in itertools.pairwise(places))
-    if bound.heads != H or H < 1 or not apart or any(s - first < H for s in places) or not all(_exists(problem, s + H) for s in places):
+    if (
+        bound.heads != H
+        or H < 1
+        or not apart
+        or any(s - first < H for s in places)
+        or not all(_exists(problem, s + H) for s in places)
+    ):
         return False
     if bound.norm is not Norm.L1 and len(places) != 1:
         return False
@@ -201,7 +252,9 @@ def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
         signs = [r if rho[s] > 0 else -r for _, r in window]
         total += abs(rho[s]) - sum((abs(r) for r in signs if not r >= 0), arb(0))
     coins = arb(1 + 3 * (H if isinstance(problem.family, Lin) else H + 1))
-    share = {Norm.L1: arb(1), Norm.SUP: coins ** arb(-0.5), Norm.L2: coins ** arb(-0.25)}[bound.norm]
+    share = {Norm.L1: arb(1), Norm.SUP: coins ** arb(-0.5), Norm.L2: coins ** arb(-0.25)}[
+        bound.norm
+    ]
     return bool(arb(bound.value) <= total * share)
 
 
@@ -216,8 +269,13 @@ def _zeros(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     H, blocks = int(c["heads"]), [tuple(int(v) for v in b) for b in c["blocks"]]
     rates, coefficients = [float(b) for b in c["rates"]], [float(a) for a in c["coefficients"]]
     ordered = all(a[1] <= b[0] and a[2] == -b[2] for a, b in itertools.pairwise(blocks))
-    regular = all(0 < b < math.inf for b in rates) and len(rates) == len(coefficients) <= H == bound.heads
-    inside = all(s < t and _exists(problem, s) and _exists(problem, t - 1) and sign in (-1, 1) for s, t, sign in blocks)
+    regular = (
+        all(0 < b < math.inf for b in rates) and len(rates) == len(coefficients) <= H == bound.heads
+    )
+    inside = all(
+        s < t and _exists(problem, s) and _exists(problem, t - 1) and sign in (-1, 1)
+        for s, t, sign in blocks
+    )
     if not (ordered and regular and inside) or len(blocks) < 2 * H + 1:
         return False
     length = blocks[-1][1]
@@ -225,16 +283,23 @@ def _zeros(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
     rho = kernel_values(problem.kernel, length)
     masses = []
     for start, stop, sign in blocks:
-        left = [rho[s] - sum((arb(a) * f[s] for a, f in zip(coefficients, curves, strict=True)), arb(0)) for s in range(start, stop)]
+        left = [
+            rho[s] - sum((arb(a) * f[s] for a, f in zip(coefficients, curves, strict=True)), arb(0))
+            for s in range(start, stop)
+        ]
         certain = [sign * r for r in left if sign * r > 0]
         if bound.norm is Norm.SUP:
             masses.append(max((r.lower() for r in certain), key=float, default=arb(0)))
         else:
-            masses.append(sum((r if bound.norm is Norm.L1 else r * r for r in certain), arb(0)).lower())
+            masses.append(
+                sum((r if bound.norm is Norm.L1 else r * r for r in certain), arb(0)).lower()
+            )
     masses.sort(key=float)
     fewest = (len(blocks) - 2 * H + 1) // 2
     claim = arb(bound.value) ** 2 if bound.norm is Norm.L2 else arb(bound.value)
-    return bool(claim <= (masses[fewest - 1] if bound.norm is Norm.SUP else sum(masses[:fewest], arb(0))))
+    return bool(
+        claim <= (masses[fewest - 1] if bound.norm is Norm.SUP else sum(masses[:fewest], arb(0)))
+    )
 
 
 CHECKS = {

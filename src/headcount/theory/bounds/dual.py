@@ -1,13 +1,15 @@
-"""With a coefficient budget, no number of heads does better: the dual of the budgeted fit over the continuum of rates.
+"""With a coefficient budget, no number of heads does better: the dual of the budgeted fit over the
+continuum of rates.
 
 For any vector y over lags and any head sum f with sum|a| <= C,
 
     ||rho - f|| ||y||_*  >=  <y, rho - f>  >=  <y, rho> - C max_b |sum_s y_s phi(s; b)|,
 
-so E >= (<y, rho> - C max_b|...|) / ||y||_*, with dual norm sup, l2, l1 for l1, l2, sup. The best y is the LP dual; it is found
-on a finite set of rates (`interior`), to which the worst violations in between are added until there are none (exchange).
-The maximum over all rates is then enclosed in ball arithmetic (`enclosure`), so that the number is a proof whatever the LP did.
-y lives on the window's lags; zero beyond, so that the bound holds for all lags a fortiori.
+so E >= (<y, rho> - C max_b|...|) / ||y||_*, with dual norm sup, l2, l1 for l1, l2, sup. The best y
+is the LP dual; it is found on a finite set of rates (`interior`), to which the worst violations in
+between are added until there are none (exchange). The maximum over all rates is then enclosed in
+ball arithmetic (`enclosure`), so that the number is a proof whatever the LP did. y lives on the
+window's lags; zero beyond, so that the bound holds for all lags a fortiori.
 """
 
 import dataclasses
@@ -33,14 +35,27 @@ START = 160
 TOLERANCE = 1e-10
 KEEP = 0.99  # an atom stays while it is this close to touching
 ROUNDS = 12
-USELESS = 1e-7  # relative to the kernel's norm: a bound that cannot become larger than this is not worth another round
-GAP = 3e-5  # relative to the bound and to its distance from trivial: exchange stops when no vector can be better by more
-MARGIN = 2e-8  # relative allowance on the maximum, so that a checker with another enclosure has room
+# relative to the kernel's norm: a bound that cannot become larger than this is not worth another
+# round
+USELESS = 1e-7
+# relative to the bound and to its distance from trivial: exchange stops when no vector can be
+# better by more
+GAP = 3e-5
+MARGIN = (
+    2e-8  # relative allowance on the maximum, so that a checker with another enclosure has room
+)
 
 
 def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound:
-    """The certified lower bound for `problem.budget`, any number of heads, any rates b >= lowest_rate."""
-    require(math.isfinite(problem.budget), "no budget", "a finite budget", "use the bounds by number of heads instead")
+    """The certified lower bound for `problem.budget`, any number of heads, any rates b >=
+    lowest_rate.
+    """
+    require(
+        math.isfinite(problem.budget),
+        "no budget",
+        "a finite budget",
+        "use the bounds by number of heads instead",
+    )
     lowest = problem.family.lowest_rate if lowest_rate is None else float(lowest_rate)
     require(lowest >= 0, f"lowest rate {lowest}", "at least 0", "a head cannot grow with the lag")
     lags = _lags(problem)
@@ -51,36 +66,59 @@ def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound
         inner = sum((arb(v) * rho[int(s)] for s, v in zip(lags, y, strict=True)), arb(0))
         size = _dual_norm(y, problem.norm)
         value = round_down((inner - arb(problem.budget) * arb(top)) / size) if y.any() else 0.0
-    certificate = {"kind": "dual", "lags": tuple(int(s) for s in lags), "y": tuple(float(v) for v in y), "maximum": top}
-    return LowerBound(value, problem.norm, True, "dual", problem.budget, None, "", REF, lowest, certificate)
+    certificate = {
+        "kind": "dual",
+        "lags": tuple(int(s) for s in lags),
+        "y": tuple(float(v) for v in y),
+        "maximum": top,
+    }
+    return LowerBound(
+        value, problem.norm, True, "dual", problem.budget, None, "", REF, lowest, certificate
+    )
 
 
 def _lags(problem: Problem) -> np.ndarray:
-    """Lags on which y lives: all, or beyond `DENSE_LAGS` a geometric selection (leaving lags out keeps the bound valid)."""
+    """Lags on which y lives: all, or beyond `DENSE_LAGS` a geometric selection (leaving lags out
+    keeps the bound valid).
+    """
     first = problem.first_lag
     if problem.length <= MOST_LAGS:
         return problem.lags
     support = problem.kernel.support or 0
     dense = np.arange(first, DENSE_LAGS)
     near = np.arange(max(first, support - 128), min(problem.length, support + 128))
-    sparse = np.unique(np.geomspace(DENSE_LAGS, problem.length - 1, MOST_LAGS - DENSE_LAGS - len(near)).astype(int))
+    sparse = np.unique(
+        np.geomspace(DENSE_LAGS, problem.length - 1, MOST_LAGS - DENSE_LAGS - len(near)).astype(int)
+    )
     return np.unique(np.concatenate([dense, near, sparse])).astype(np.float64)
 
 
 def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarray:
     """y by exchange: solve on few rates, add the maxima of |g| in between, repeat.  [S]"""
     rho = problem.kernel.values(int(lags.max()) + 1)[lags.astype(int)]
-    scale = {Norm.L1: np.abs(rho).sum(), Norm.L2: np.linalg.norm(rho), Norm.SUP: np.abs(rho).max()}[problem.norm]
+    scale = {Norm.L1: np.abs(rho).sum(), Norm.L2: np.linalg.norm(rho), Norm.SUP: np.abs(rho).max()}[
+        problem.norm
+    ]
     if scale == 0:
         return np.zeros_like(lags)
     grid = _rate_grid(problem.family, lags, lowest)
-    scene = _Scene(problem.family, problem.norm, lags, rho / scale, problem.budget / scale, grid, problem.family.columns(grid, lags))
+    scene = _Scene(
+        problem.family,
+        problem.norm,
+        lags,
+        rho / scale,
+        problem.budget / scale,
+        grid,
+        problem.family.columns(grid, lags),
+    )
     rates = grid[np.linspace(0, len(grid) - 1, START).astype(int)]
     best, best_value, stalled = np.zeros_like(lags), 0.0, 0
     for _ in range(ROUNDS):
         phi = scene.family.columns(rates, lags)
         y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm, TOLERANCE)
-        ceiling = (float(y @ scene.rho) - scene.budget * t) / max(scene.size(y), 1e-300)  # few rates: above the optimum over all
+        ceiling = (float(y @ scene.rho) - scene.budget * t) / max(
+            scene.size(y), 1e-300
+        )  # few rates: above the optimum over all
         peaks, heights = scene.peaks(y)
         mixed = scene.blend(best, y)
         more, levels = scene.peaks(mixed)
@@ -89,11 +127,15 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
             value = scene.value(vector, float(height))
             if value > best_value:
                 best, best_value = vector, value
-        stalled = stalled + 1 if best_value > 0 and best_value - before < enough else 0  # rounding has the last word from C = 1e7 on
+        stalled = (
+            stalled + 1 if best_value > 0 and best_value - before < enough else 0
+        )  # rounding has the last word from C = 1e7 on
         if ceiling < USELESS or ceiling - best_value < enough or stalled == 2:
             break
         keep = rates[np.abs(phi.T @ y) > KEEP * t]
-        rates = np.unique(np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]]))
+        rates = np.unique(
+            np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]])
+        )
     return best
 
 
@@ -110,17 +152,26 @@ class _Scene:
     columns: np.ndarray  # [S, GRID]
 
     def size(self, y: np.ndarray) -> float:
-        return float({Norm.L1: np.abs(y).max(), Norm.L2: np.linalg.norm(y), Norm.SUP: np.abs(y).sum()}[self.norm])
+        return float(
+            {Norm.L1: np.abs(y).max(), Norm.L2: np.linalg.norm(y), Norm.SUP: np.abs(y).sum()}[
+                self.norm
+            ]
+        )
 
     def value(self, y: np.ndarray, height: float) -> float:
         size = self.size(y)
         return (float(y @ self.rho) - self.budget * height) / size if size > 0 else 0.0
 
     def blend(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """The best point between two vectors: successive LP vertices overshoot on opposite sides, and the bound is concave."""
+        """The best point between two vectors: successive LP vertices overshoot on opposite sides,
+        and the bound is concave.
+        """
         g_old, g_new = self.columns.T @ old, self.columns.T @ new
         shares = np.linspace(0, 1, 65)
-        values = [self.value(old + x * (new - old), float(np.abs(g_old + x * (g_new - g_old)).max())) for x in shares]
+        values = [
+            self.value(old + x * (new - old), float(np.abs(g_old + x * (g_new - g_old)).max()))
+            for x in shares
+        ]
         return old + shares[int(np.argmax(values))] * (new - old)
 
     def peaks(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,11 +182,17 @@ class _Scene:
         rates, heights = self.grid[top].copy(), g[top]
         inner = np.isfinite(rates) & (top > 0)
         logs = log_lags(self.family, self.lags)
-        b, low, high = rates[inner], self.grid[top[inner] - 1], self.grid[np.minimum(top[inner] + 1, len(g) - 2)]
+        b, low, high = (
+            rates[inner],
+            self.grid[top[inner] - 1],
+            self.grid[np.minimum(top[inner] + 1, len(g) - 2)],
+        )
         for _ in range(3):
             phi = self.family.columns(b, self.lags)  # [S, P]
             slope, bend = -(y * logs) @ phi, (y * logs**2) @ phi
-            b = np.clip(b - np.where(bend != 0, slope / np.where(bend != 0, bend, 1.0), 0.0), low, high)
+            b = np.clip(
+                b - np.where(bend != 0, slope / np.where(bend != 0, bend, 1.0), 0.0), low, high
+            )
         better = np.abs(y @ self.family.columns(b, self.lags))
         rates[inner] = np.where(better > heights[inner], b, rates[inner])
         heights[inner] = np.maximum(heights[inner], better)
@@ -143,7 +200,9 @@ class _Scene:
 
 
 def _rate_grid(family: AbstractFamily, lags: np.ndarray, lowest: float) -> np.ndarray:
-    """Rates from `lowest` to where only the first lag is left, dense where curves change fast, and inf.  [GRID]"""
+    """Rates from `lowest` to where only the first lag is left, dense where curves change fast, and
+    inf.  [GRID]
+    """
     logs = log_lags(family, lags)
     unit = 1.0 / logs.max() if logs.max() > 0 else 1.0
     reach = 45.0 / (logs[logs > 0].min() if (logs > 0).any() else 1.0)

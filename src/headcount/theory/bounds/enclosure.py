@@ -1,13 +1,16 @@
-"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in ball arithmetic by Taylor models of high order.
+"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in ball arithmetic by Taylor models of high
+order.
 
-Every family is phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the function g(b) = sum y_s e^{-b l_s} is
+Every family is phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the
+function g(b) = sum y_s e^{-b l_s} is
 
     g(b0 + h tau) = sum_{k<m} c_k tau^k + R,   c_k = h^k/k! sum_s y_s (-l_s)^k phi(s; b0),
     |R| <= h^m/m! sum_s |y_s| l_s^m phi(s; b0 - h)                                     (Lagrange; phi falls with b).
 
-With m = 32 the ray [lowest, inf) needs about thirty intervals (they may grow with b, because phi decays), and the last one,
-[B, inf], is bounded term by term. On each interval a polynomial of degree 31 is left; its maximum is found by bisection:
-after a shift to the midpoint of a piece, |q_0| + |q_1| + ... bounds it there.
+With m = 32 the ray [lowest, inf) needs about thirty intervals (they may grow with b, because phi
+decays), and the last one, [B, inf], is bounded term by term. On each interval a polynomial of
+degree 31 is left; its maximum is found by bisection: after a shift to the midpoint of a piece,
+|q_0| + |q_1| + ... bounds it there.
 """
 
 import dataclasses
@@ -22,12 +25,15 @@ from headcount.theory.families import AbstractFamily
 ORDER = 32
 BITS = 160
 SLACK = 1e-8  # relative; bisection stops when the bound is this close to a value that is attained
-NEGLIGIBLE = 1e-10  # relative to the maximum: Taylor remainders, and all lags but the first beyond the last interval
+# relative to the maximum: Taylor remainders, and all lags but the first beyond the last interval
+NEGLIGIBLE = 1e-10
 
 
 @dataclasses.dataclass(frozen=True)
 class Enclosure:
-    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b. `pieces` counts the work."""
+    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b. `pieces` counts the
+    work.
+    """
 
     upper: float
     attained: float
@@ -35,26 +41,38 @@ class Enclosure:
 
 
 def log_lags(family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
-    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve underflows.  [S]"""
+    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve underflows.
+    [S]
+    """
     small = 2.0**-10
     return -np.log(family.columns(np.array([small]), lags)[:, 0]) / small
 
 
-def maximum(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate: float) -> Enclosure:
+def maximum(
+    family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate: float
+) -> Enclosure:
     """Enclose max_{b >= lowest_rate} |sum_s y_s phi(s; b)|, b = inf included."""
     scale = float(np.abs(y).max(initial=0.0))
     if scale == 0:
         return Enclosure(0.0, 0.0, 0)
-    # Interval ends are sums of powers of two from 2^-30 to 2^12, so that they meet exactly; rounding the start down covers a little more.
+    # Interval ends are sums of powers of two from 2^-30 to 2^12, so that they meet exactly;
+    # rounding the start down covers a little more.
     lowest_rate = math.floor(lowest_rate * 2.0**30) / 2.0**30
     used = np.flatnonzero(y)
     lags, y = lags[used].astype(int), y[used]
     with precision(BITS):
-        intervals, last = _intervals(log_lags(family, lags), y, lowest_rate, _guess(family, lags, y, lowest_rate))
+        intervals, last = _intervals(
+            log_lags(family, lags), y, lowest_rate, _guess(family, lags, y, lowest_rate)
+        )
         polys, rests = _models(family, lags, y, intervals)
         tail, limit = _last(family, lags, y, last)
         attained = max(
-            [_low(abs(p(arb(x)))) - _high(r) for p, r in zip(polys, rests, strict=True) for x in np.linspace(-1, 1, 33)] + [_low(limit)]
+            [
+                _low(abs(p(arb(x)))) - _high(r)
+                for p, r in zip(polys, rests, strict=True)
+                for x in np.linspace(-1, 1, 33)
+            ]
+            + [_low(limit)]
         )
         upper = max(attained, 0.0) * (1 + SLACK)
         highest, pieces = _high(tail), 1
@@ -67,18 +85,27 @@ def maximum(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate
 def _guess(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest: float) -> float:
     """A rough size of the maximum, to decide what is negligible."""
     rates = np.append(lowest + np.geomspace(1e-4, 60.0, 200), np.inf)
-    return max(float(np.abs(y @ family.columns(rates, lags.astype(float))).max()), 1e-15 * float(np.abs(y).max()))
+    return max(
+        float(np.abs(y @ family.columns(rates, lags.astype(float))).max()),
+        1e-15 * float(np.abs(y).max()),
+    )
 
 
-def _intervals(logs: np.ndarray, y: np.ndarray, lowest: float, guess: float) -> tuple[list[tuple[float, float]], float]:
-    """(centre, half-width) pairs that cover [lowest, last]; sized so that the Taylor remainder is negligible. All dyadic."""
+def _intervals(
+    logs: np.ndarray, y: np.ndarray, lowest: float, guess: float
+) -> tuple[list[tuple[float, float]], float]:
+    """(centre, half-width) pairs that cover [lowest, last]; sized so that the Taylor remainder is
+    negligible. All dyadic.
+    """
     size = np.abs(y)
     target = math.log(NEGLIGIBLE * guess)
     first = logs <= 0
     fall = float(logs[~first].min()) if (~first).any() else 1.0
     last = lowest + math.ceil((math.log(size.sum()) - target) / fall)
     with np.errstate(divide="ignore"):
-        log_terms = np.log(size) + ORDER * np.log(logs) - math.lgamma(ORDER + 1)  # [S] -inf where l = 0
+        log_terms = (
+            np.log(size) + ORDER * np.log(logs) - math.lgamma(ORDER + 1)
+        )  # [S] -inf where l = 0
     found, left = [], lowest
     while left < last:
         half = 2.0**8
@@ -105,7 +132,10 @@ def _models(family, lags, y, intervals) -> tuple[list[arb_poly], list[arb]]:
     lefts = arb_mat([_pick(family.curve(b - h, length), lags) for b, h in intervals])
     table = centres * arb_mat(rows)  # [I, ORDER]
     rest = lefts * arb_mat([[v] for v in top])  # [I, 1]
-    polys = [arb_poly([table[i, k] * arb(h) ** k for k in range(ORDER)]) for i, (_, h) in enumerate(intervals)]
+    polys = [
+        arb_poly([table[i, k] * arb(h) ** k for k in range(ORDER)])
+        for i, (_, h) in enumerate(intervals)
+    ]
     return polys, [abs(rest[i, 0]) * arb(h) ** ORDER for i, (_, h) in enumerate(intervals)]
 
 
@@ -138,7 +168,8 @@ def _bisect(poly: arb_poly, rest: arb, attained: float) -> tuple[float, float, i
         count += 1
         attained = max(attained, _low(abs(shifted[0])) - _high(rest)) if shifted else attained
         high = _high(sum((abs(c) for c in shifted), arb(0)) + rest)
-        # the remainder cannot be bisected away, so a piece is done when little else is left above what is attained
+        # the remainder cannot be bisected away, so a piece is done when little else is left above
+        # what is attained
         if high <= attained * (1 + SLACK) + 2 * _high(rest):
             highest = max(highest, high)
             continue

@@ -1,46 +1,61 @@
-"""Theorem A: lag T needs T+1 lin heads, T log heads, T+1 log1p heads; with fewer the best fit is zero, whatever the coefficients.
+"""Theorem A: lag T needs T+1 lin heads, T log heads, T+1 log1p heads; with fewer the best fit is
+zero, whatever the coefficients.
 
-Write t for the lag counted from the first one that counts (lin, log1p: t = s; log: t = s - 1), and r = rho - f. Where lag 0 of lin or log1p
-heads does not count (the residual gives it, or the kernel is singular there) t = s - 1 too, and one head less is needed.
+Write t for the lag counted from the first one that counts (lin, log1p: t = s; log: t = s - 1), and
+r = rho - f. Where lag 0 of lin or log1p heads does not count (the residual gives it, or the kernel
+is singular there) t = s - 1 too, and one head less is needed.
 
-**Theorem A.** Let f be a sum of H heads and t_0 >= H. Call t != t_0 with |t - t_0| <= H bad when (-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
+**Theorem A.** Let f be a sum of H heads and t_0 >= H. Call t != t_0 with |t - t_0| <= H bad when
+(-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
 
     sum over |t - t_0| <= H of |r(t)|   >=   |rho(t_0)| - sum over bad t of |rho(t)|.
 
-In particular an isolated lag (rho = 0 at the other lags of the window) leaves an l1 error of at least |rho(t_0)|: the zero fit is optimal.
-Windows that do not overlap add up.
+In particular an isolated lag (rho = 0 at the other lags of the window) leaves an l1 error of at
+least |rho(t_0)|: the zero fit is optimal. Windows that do not overlap add up.
 
-*Proof for lin* (x_h = e^{-b_h} >= 0). p(z) = prod_h (z - x_h) = sum_j (-1)^j e_j z^{H-j} with e_j >= 0, and sum_j (-1)^j e_j f(t'+H-j) = 0 for
-every t' >= 0. Let m maximise e_j and t' = t_0 - (H-m) >= 0. Then sum_j (-1)^j e_j rho(t'+H-j) = sum_j (-1)^j e_j r(t'+H-j). The right side is
-at most e_m sum|r|; on the left the term of t_0 is e_m |rho(t_0)| up to sign and the others are of the same sign unless bad, and then at most
-e_m |rho(t)|. Divide by e_m. QED
+*Proof for lin* (x_h = e^{-b_h} >= 0). p(z) = prod_h (z - x_h) = sum_j (-1)^j e_j z^{H-j} with e_j
+>= 0, and sum_j (-1)^j e_j f(t'+H-j) = 0 for every t' >= 0. Let m maximise e_j and t' = t_0 - (H-m)
+>= 0. Then sum_j (-1)^j e_j rho(t'+H-j) = sum_j (-1)^j e_j r(t'+H-j). The right side is at most e_m
+sum|r|; on the left the term of t_0 is e_m |rho(t_0)| up to sign and the others are of the same sign
+unless bad, and then at most e_m |rho(t)|. Divide by e_m. QED
 
-*Proof for all three families.* Every head sum is f(t) = int_[0,1] x^t dsigma(x) for a measure with at most H-1 changes of sign: lin has
-atoms at x_h; log and log1p have n^{-b} = int x^{n-1} w_b(x) dx with n = t+1, x = e^{-u}, w_b dx = u^{b-1} e^{-u} du / Gamma(b), and
-sum_h a_h u^{b_h - 1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom at 1, b = inf an atom
-at 0; each adds at most one change of sign and uses up one head). Leaving out the first lag multiplies dsigma by x >= 0, which adds no
-change of sign. Let p(x) = prod_i (x - xi_i), xi_i in [0,1] the K <= H-1 places of change:
-then p dsigma has one sign, and so has q dsigma for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree
-K) and m the largest maximiser of e_j.
+*Proof for all three families.* Every head sum is f(t) = int_[0,1] x^t dsigma(x) for a measure with
+at most H-1 changes of sign: lin has atoms at x_h; log and log1p have n^{-b} = int x^{n-1} w_b(x) dx
+with n = t+1, x = e^{-u}, w_b dx = u^{b-1} e^{-u} du / Gamma(b), and sum_h a_h u^{b_h -
+1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom
+at 1, b = inf an atom at 0; each adds at most one change of sign and uses up one head). Leaving out
+the first lag multiplies dsigma by x >= 0, which adds no change of sign. Let p(x) = prod_i (x -
+xi_i), xi_i in [0,1] the K <= H-1 places of change: then p dsigma has one sign, and so has q dsigma
+for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree K) and
+m the largest maximiser of e_j.
  (1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
- (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are elementary symmetric functions of non-negative
-     numbers, so by Newton's inequalities they are log-concave without gaps and their maximisers form an interval. At xi = 0 that interval
-     holds m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi with a maximiser <= m and with one
-     >= m+1 are closed, not empty and cover [0, inf), so some xi is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its
-     largest coefficient at x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0 >= H >= K+1.
-Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t r(t) has the sign of q_{t_0} rho(t_0),
-strictly, as in the lin proof (the coefficients of q alternate in sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although
-both integrands have the same sign. Contradiction. All lags used satisfy |t - t_0| <= H. QED
-(The older argument for log by dilation, H <= m whenever k^m divides T, is contained in this.)
+ (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are
+   elementary symmetric functions of non-negative
+     numbers, so by Newton's inequalities they are log-concave without gaps and their maximisers
+       form an interval. At xi = 0 that interval
+     holds m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets
+       of xi with a maximiser <= m and with one
+     >= m+1 are closed, not empty and cover [0, inf), so some xi is in both and m+1 maximises. Then
+       q2 = x^{t_0-K-1+m} p (x-xi)^2 has its
+     largest coefficient at x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0
+       >= H >= K+1.
+Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t
+r(t) has the sign of q_{t_0} rho(t_0), strictly, as in the lin proof (the coefficients of q
+alternate in sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although both
+integrands have the same sign. Contradiction. All lags used satisfy |t - t_0| <= H. QED (The older
+argument for log by dilation, H <= m whenever k^m divides T, is contained in this.)
 
-*Other norms.* With D = degree of the polynomial used (lin: H; else at most H+1) the coefficients are, up to scale, the law of a sum of D
-independent coins, of variance at most D/4. A law on the integers with largest probability M, smoothed by a uniform variable on [-1/2, 1/2],
-has density at most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), i.e. sum_j e_j <= sqrt(1 + 3D) e_m. Therefore, for an
-isolated lag, E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <= e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
+*Other norms.* With D = degree of the polynomial used (lin: H; else at most H+1) the coefficients
+are, up to scale, the law of a sum of D independent coins, of variance at most D/4. A law on the
+integers with largest probability M, smoothed by a uniform variable on [-1/2, 1/2], has density at
+most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), i.e. sum_j e_j <= sqrt(1 +
+3D) e_m. Therefore, for an isolated lag, E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <=
+e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
 
-*A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma has no more changes of sign, so
-r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when its t (L-1, or L-2 where lag 0 does not count)
-is at least H; its l1 norm is at most 2 sum|r|. So that many heads leave at least 1/2.
+*A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma
+has no more changes of sign, so r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when
+its t (L-1, or L-2 where lag 0 does not count) is at least H; its l1 norm is at most 2 sum|r|. So
+that many heads leave at least 1/2.
 
 Only b >= 0 is used (lin also covers growing heads).
 """
@@ -64,22 +79,40 @@ BITS = 128
 def heads_bound(problem: Problem, heads: int) -> LowerBound | None:
     """Theorem A for this kernel and at most `heads` heads; None where it says nothing."""
     if problem.kernel.support is None or heads < 1:
-        return None  # without finite support some lag of each window is bad, and zero counting is stronger
+        # without finite support some lag of each window is bad, and zero counting is stronger
+        return None
     places, value = _best_places(problem, heads)
     block = _block_value(problem, heads)
     if block > value:
         certificate = {"kind": "block", "heads": heads}
-        return LowerBound(block, problem.norm, True, "theorem-a-differences", None, heads, "", REF, 0.0, certificate)
+        return LowerBound(
+            block,
+            problem.norm,
+            True,
+            "theorem-a-differences",
+            None,
+            heads,
+            "",
+            REF,
+            0.0,
+            certificate,
+        )
     if value <= 0:
         return None
     certificate = {"kind": "isolated", "heads": heads, "places": places}
-    return LowerBound(value, problem.norm, True, "theorem-a", None, heads, "", REF, 0.0, certificate)
+    return LowerBound(
+        value, problem.norm, True, "theorem-a", None, heads, "", REF, 0.0, certificate
+    )
 
 
 def norm_factor(family: AbstractFamily, norm: Norm, heads: int) -> arb:
     """What an isolated unit lag is worth in this norm (module docstring, other norms)."""
     degree = heads if isinstance(family, Lin) else heads + 1
-    return {Norm.L1: arb(1), Norm.L2: 1 / arb(1 + 3 * degree).sqrt().sqrt(), Norm.SUP: 1 / arb(1 + 3 * degree).sqrt()}[norm]
+    return {
+        Norm.L1: arb(1),
+        Norm.L2: 1 / arb(1 + 3 * degree).sqrt().sqrt(),
+        Norm.SUP: 1 / arb(1 + 3 * degree).sqrt(),
+    }[norm]
 
 
 def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
@@ -90,10 +123,18 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
         length = (kernel.support or 1) + heads
         rho = kernel_values(kernel, length)
         rough = kernel.values(length)
-        worth = np.array([_worth(rough, s, heads, problem.norm) if s - first >= heads else 0.0 for s in range(length)])
-        # Norms other than l1 do not add up over windows in a useful way here: take the best single lag.
+        worth = np.array(
+            [
+                _worth(rough, s, heads, problem.norm) if s - first >= heads else 0.0
+                for s in range(length)
+            ]
+        )
+        # Norms other than l1 do not add up over windows in a useful way here: take the best single
+        # lag.
         places = _disjoint(worth, 2 * heads + 1) if problem.norm is Norm.L1 else _single(worth)
-        total = sum((_exact_worth(rho, s, heads) for s in places), arb(0)) * norm_factor(family, problem.norm, heads)
+        total = sum((_exact_worth(rho, s, heads) for s in places), arb(0)) * norm_factor(
+            family, problem.norm, heads
+        )
         return places, round_down(total)
 
 
@@ -122,7 +163,9 @@ def _exact_worth(rho: list[arb], s: int, heads: int) -> arb:
 
 
 def _disjoint(worth: np.ndarray, width: int) -> tuple[int, ...]:
-    """Positions at least `width` apart with the largest total worth (dynamic programming over lags)."""
+    """Positions at least `width` apart with the largest total worth (dynamic programming over
+    lags).
+    """
     best, choice = np.zeros(len(worth) + 1), np.zeros(len(worth) + 1, dtype=bool)
     for s, w in enumerate(worth):
         with_it = w + best[max(0, s + 1 - width)]
@@ -145,10 +188,14 @@ def _block_value(problem: Problem, heads: int) -> float:
     return 0.5 if kernel.length - 1 - problem.first_lag >= heads else 0.0
 
 
-def obstruction(family: AbstractFamily, rates: tuple[float, ...], T: int) -> tuple[int, list[arb]] | None:
-    """Per-instance check of Theorem A: (first lag, w) with w_T = 1, |w| <= 1 (in balls) and sum_s w_s phi(s; b_h) = 0 for these rates.
+def obstruction(
+    family: AbstractFamily, rates: tuple[float, ...], T: int
+) -> tuple[int, list[arb]] | None:
+    """Per-instance check of Theorem A: (first lag, w) with w_T = 1, |w| <= 1 (in balls) and sum_s
+    w_s phi(s; b_h) = 0 for these rates.
 
-    The w of lags n..n+H is the null vector of the heads' columns, by elimination. Returns None if no window has its largest entry at T.
+    The w of lags n..n+H is the null vector of the heads' columns, by elimination. Returns None if
+    no window has its largest entry at T.
     """
     H = len(rates)
     if T - family.first_lag < H:
@@ -167,7 +214,9 @@ def obstruction(family: AbstractFamily, rates: tuple[float, ...], T: int) -> tup
 
 
 def _null_vector(rows: list[list[arb]]) -> list[arb] | None:
-    """w [H+1] with rows w = 0 and last entry 1, or None when the pivots cannot be told from zero."""
+    """w [H+1] with rows w = 0 and last entry 1, or None when the pivots cannot be told from
+    zero.
+    """
     H = len(rows)
     left, right = arb_mat([row[:H] for row in rows]), arb_mat([[-row[H]] for row in rows])
     try:

@@ -1,16 +1,19 @@
-"""Budgeted fitting on a fixed dictionary by a dense primal-dual interior point: the dual vector y is what we are after.
+"""Budgeted fitting on a fixed dictionary by a dense primal-dual interior point: the dual vector y
+is what we are after.
 
-Primal   min ||rho - Phi a||          subject to sum|a| <= C          (Phi [S, K], one column a rate)
-Dual     max <y, rho> - C t           subject to ||y||_* <= 1,  |Phi^T y| <= t
+Primal   min ||rho - Phi a||          subject to sum|a| <= C          (Phi [S, K], one column a
+rate) Dual     max <y, rho> - C t           subject to ||y||_* <= 1,  |Phi^T y| <= t
 
-with a = u - v (u, v >= 0) and residual r = rho - Phi a. The norms differ only in how y answers to a change of r,
-dy = psi dr + kappa de + g (e is the sup norm's level), so one Newton step serves all three:
+with a = u - v (u, v >= 0) and residual r = rho - Phi a. The norms differ only in how y answers to a
+change of r, dy = psi dr + kappa de + g (e is the sup norm's level), so one Newton step serves all
+three:
 
     (W^-1 + Phi^T psi Phi) da = W^-1 (G - V dt) + Phi^T (kappa de + g).
 
-The columns of Phi are almost parallel (condition 1e16 and beyond), so this is never formed: it is the normal equation of a
-least-squares problem with matrix [psi^1/2 Phi; W^-1/2], solved by QR. Predictor-corrector steps after Mehrotra (1992).
-Nothing here needs to be trusted: any y gives a bound, and `enclosure` evaluates it rigorously.
+The columns of Phi are almost parallel (condition 1e16 and beyond), so this is never formed: it is
+the normal equation of a least-squares problem with matrix [psi^1/2 Phi; W^-1/2], solved by QR.
+Predictor-corrector steps after Mehrotra (1992). Nothing here needs to be trusted: any y gives a
+bound, and `enclosure` evaluates it rigorously.
 """
 
 import dataclasses
@@ -27,7 +30,9 @@ ITERATIONS = 80
 
 @dataclasses.dataclass
 class State:
-    """Iterate. p, q: positive and negative part of the residual (l1) or of y (sup); s1, s2 their slacks."""
+    """Iterate. p, q: positive and negative part of the residual (l1) or of y (sup); s1, s2 their
+    slacks.
+    """
 
     y: np.ndarray  # [S]
     r: np.ndarray  # [S]
@@ -43,10 +48,20 @@ class State:
     e: float
 
 
-def dual_vector(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm, tol: float) -> tuple[np.ndarray, float, np.ndarray]:
-    """(y [S], t, a [K]) of the budgeted fit on the columns of `phi`, to a duality gap of about `tol` times the kernel's norm."""
+def dual_vector(
+    phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm, tol: float
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """(y [S], t, a [K]) of the budgeted fit on the columns of `phi`, to a duality gap of about
+    `tol` times the kernel's norm.
+    """
     x = _start(phi, rho, budget, norm)
-    enough = tol * float(rho @ rho if norm is Norm.L2 else np.abs(rho).sum() if norm is Norm.L1 else np.abs(rho).max())
+    enough = tol * float(
+        rho @ rho
+        if norm is Norm.L2
+        else np.abs(rho).sum()
+        if norm is Norm.L1
+        else np.abs(rho).max()
+    )
     for _ in range(ITERATIONS):
         gap = _gap(x)
         if gap < enough:
@@ -58,14 +73,20 @@ def dual_vector(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm, tol
         full = solver.step((ahead / mu) ** 3 * mu, _Correction.second_order(affine))
         sizes = _lengths(x, full, norm, STEP)
         # The iterate stays the best one when rounding has eaten the direction.
-        if not np.isfinite(full.y).all() or not np.isfinite(full.u).all() or max(sizes.values()) < 1e-6:
+        if (
+            not np.isfinite(full.y).all()
+            or not np.isfinite(full.u).all()
+            or max(sizes.values()) < 1e-6
+        ):
             break
         x = _moved(x, full, sizes)
     return x.y, x.t, x.u - x.v
 
 
 def _start(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm) -> State:
-    """A strictly feasible point near the central path: a = 0, the budget spread evenly over cancelling pairs, equal products."""
+    """A strictly feasible point near the central path: a = 0, the budget spread evenly over
+    cancelling pairs, equal products.
+    """
     S, K = phi.shape
     none = np.zeros(0)
     half = np.full(K, budget / (2 * K))
@@ -73,15 +94,43 @@ def _start(phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm) -> State
     if norm is Norm.L2:
         z = phi.T @ rho
         t = 1.5 * float(np.abs(z).max()) + 1e-300
-        return State(rho.copy(), rho.copy(), none, none, none, none, half, half.copy(), t - z, t + z, t, 0.0)
+        return State(
+            rho.copy(), rho.copy(), none, none, none, none, half, half.copy(), t - z, t + z, t, 0.0
+        )
     mu = float(np.abs(rho).sum()) / S if norm is Norm.L1 else 0.75 * scale / S
     t = mu / half[0]
     flat = np.full(K, t)
     if norm is Norm.L1:
         p, q = np.maximum(rho, 0) + mu, np.maximum(-rho, 0) + mu
-        return State(np.zeros(S), rho.copy(), p, q, np.ones(S), np.ones(S), half, half.copy(), flat, flat.copy(), t, 0.0)
+        return State(
+            np.zeros(S),
+            rho.copy(),
+            p,
+            q,
+            np.ones(S),
+            np.ones(S),
+            half,
+            half.copy(),
+            flat,
+            flat.copy(),
+            t,
+            0.0,
+        )
     e, w = 1.5 * scale, np.full(S, 0.5 / S)
-    return State(np.zeros(S), rho.copy(), w, w.copy(), e - rho, e + rho, half, half.copy(), flat, flat.copy(), t, e)
+    return State(
+        np.zeros(S),
+        rho.copy(),
+        w,
+        w.copy(),
+        e - rho,
+        e + rho,
+        half,
+        half.copy(),
+        flat,
+        flat.copy(),
+        t,
+        e,
+    )
 
 
 def _gap(x: State) -> float:
@@ -93,19 +142,29 @@ def _pairs(x: State) -> int:
 
 
 def _moved(x: State, d: State, sizes: dict[str, float]) -> State:
-    return State(*(getattr(x, f.name) + sizes[f.name] * getattr(d, f.name) for f in dataclasses.fields(State)))
+    return State(
+        *(
+            getattr(x, f.name) + sizes[f.name] * getattr(d, f.name)
+            for f in dataclasses.fields(State)
+        )
+    )
 
 
-# Which variables move together. l1: coefficients and residual are primal, y and its slacks dual. sup: p - q is y, so the roles swap.
+# Which variables move together. l1: coefficients and residual are primal, y and its slacks dual.
+# sup: p - q is y, so the roles swap.
 GROUPS = {
     Norm.L1: (("u", "v", "r", "p", "q", "e"), ("y", "t", "s1", "s2", "s3", "s4")),
     Norm.SUP: (("u", "v", "r", "e", "s1", "s2"), ("y", "t", "p", "q", "s3", "s4")),
-    Norm.L2: (("u", "v", "r", "p", "q", "e", "y", "t", "s1", "s2", "s3", "s4"),),  # y = r ties both sides
+    Norm.L2: (
+        ("u", "v", "r", "p", "q", "e", "y", "t", "s1", "s2", "s3", "s4"),
+    ),  # y = r ties both sides
 }
 
 
 def _lengths(x: State, d: State, norm: Norm, fraction: float) -> dict[str, float]:
-    """For every variable the longest step (at most 1) that keeps its group positive, shortened by `fraction`."""
+    """For every variable the longest step (at most 1) that keeps its group positive, shortened by
+    `fraction`.
+    """
     sizes: dict[str, float] = {}
     for group in GROUPS[norm]:
         size = math.inf
@@ -151,13 +210,16 @@ class _Newton:
             self.psi = x.p / x.s1 + x.q / x.s2
         self.root, self.back = np.sqrt(self.psi), 1 / np.sqrt(self.w)
         stacked = np.concatenate([self.root[:, None] * phi, np.diag(self.back)])  # [S + K, K]
-        (self.reflectors, self.tau), self.R = qr(stacked, mode="raw", check_finite=False, overwrite_a=True)
+        (self.reflectors, self.tau), self.R = qr(
+            stacked, mode="raw", check_finite=False, overwrite_a=True
+        )
 
     def _solve(self, top: np.ndarray, bottom: np.ndarray) -> "_Split":
         """argmin |[psi^1/2 Phi; W^-1/2] a - [top; bottom]|, and what is left over.
 
-        The left-over is dy (scaled) and -Phi^T dy (scaled) at once. Householder reflectors keep it orthogonal to the columns to
-        rounding, which computing dy from da would not: psi is huge wherever the residual vanishes.
+        The left-over is dy (scaled) and -Phi^T dy (scaled) at once. Householder reflectors keep it
+        orthogonal to the columns to rounding, which computing dy from da would not: psi is huge
+        wherever the residual vanishes.
         """
         rhs = np.concatenate([top, bottom])
         S, K = self.phi.shape
@@ -168,12 +230,18 @@ class _Newton:
 
     def _apply(self, vector: np.ndarray, trans: str) -> np.ndarray:
         """Q v or Q^T v by the Householder reflectors, without forming Q."""
-        return lapack.dormqr("L", trans, self.reflectors, self.tau, vector[:, None], 64 * len(vector))[0][:, 0]
+        return lapack.dormqr(
+            "L", trans, self.reflectors, self.tau, vector[:, None], 64 * len(vector)
+        )[0][:, 0]
 
     def step(self, mu: float, c: _Correction) -> State:
         x, V, w, back = self.x, self.V, self.w, self.back
         m3, m4 = (mu - c.c3) / x.s3 - x.u, (mu - c.c4) / x.s4 - x.v  # [K]
-        m1, m2 = ((mu - c.c1) / x.s1 - x.p, (mu - c.c2) / x.s2 - x.q) if len(x.p) else (np.zeros_like(x.y), np.zeros_like(x.y))
+        m1, m2 = (
+            ((mu - c.c1) / x.s1 - x.p, (mu - c.c2) / x.s2 - x.q)
+            if len(x.p)
+            else (np.zeros_like(x.y), np.zeros_like(x.y))
+        )
         g = -self.psi * (m1 - m2) if self.norm is Norm.L1 else m1 - m2  # [S]
         lost = self.rho - self.phi @ (x.u - x.v) - x.r  # rounding drift of the residual, fed back
         move = self._solve(self.root * lost + g / self.root, back * (m3 - m4))
@@ -184,16 +252,26 @@ class _Newton:
         if self.norm is not Norm.SUP:
             dt = rt / kt if kt else math.nan
             return self._unfold(move.plus(by_t, dt), dt, 0.0, (m1, m2, m3, m4), lost)
-        # the sup norm's level e: sum(dp + dq) keeps y on the unit sphere of l1, dp + dq = m1 + m2 - psi de - kappa dr.
+        # the sup norm's level e: sum(dp + dq) keeps y on the unit sphere of l1, dp + dq = m1 + m2 -
+        # psi de - kappa dr.
         kappa = x.q / x.s2 - x.p / x.s1  # [S]
         by_e = self._solve(kappa / self.root, np.zeros_like(w))
         ee = -float(self.psi.sum()) + float(kappa @ (self.phi @ by_e.a))
         et = float(kappa @ (self.phi @ by_t.a))
-        re = 1 - float((x.p + x.q).sum()) - float((m1 + m2).sum()) + float(kappa @ (lost - self.phi @ move.a))
+        re = (
+            1
+            - float((x.p + x.q).sum())
+            - float((m1 + m2).sum())
+            + float(kappa @ (lost - self.phi @ move.a))
+        )
         dt, de = np.linalg.solve(np.array([[kt, float(V @ by_e.z)], [et, ee]]), np.array([rt, re]))
-        return self._unfold(move.plus(by_t, dt).plus(by_e, de), float(dt), float(de), (m1, m2, m3, m4), lost)
+        return self._unfold(
+            move.plus(by_t, dt).plus(by_e, de), float(dt), float(de), (m1, m2, m3, m4), lost
+        )
 
-    def _unfold(self, move: "_Split", dt: float, de: float, m: tuple[np.ndarray, ...], lost: np.ndarray) -> State:
+    def _unfold(
+        self, move: "_Split", dt: float, de: float, m: tuple[np.ndarray, ...], lost: np.ndarray
+    ) -> State:
         """All components from the solved ones."""
         x, (m1, m2, m3, m4), dy, z = self.x, m, move.y, move.z
         dr = lost - self.phi @ move.a
@@ -205,7 +283,20 @@ class _Newton:
             dp, dq = m1 + x.p / x.s1 * dy, m2 - x.q / x.s2 * dy
             return State(dy, dr, dp, dq, -dy, dy, du, dv, dt - z, dt + z, dt, 0.0)
         ds1, ds2 = de - dr, de + dr
-        return State(dy, dr, m1 - x.p / x.s1 * ds1, m2 - x.q / x.s2 * ds2, ds1, ds2, du, dv, dt - z, dt + z, dt, de)
+        return State(
+            dy,
+            dr,
+            m1 - x.p / x.s1 * ds1,
+            m2 - x.q / x.s2 * ds2,
+            ds1,
+            ds2,
+            du,
+            dv,
+            dt - z,
+            dt + z,
+            dt,
+            de,
+        )
 
 
 @dataclasses.dataclass

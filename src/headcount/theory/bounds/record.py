@@ -1,7 +1,9 @@
-"""A certified lower bound as data: the number, what it holds for, and the certificate that proves it.
+"""A certified lower bound as data: the number, what it holds for, and the certificate that proves
+it.
 
-The value is rounded down to a double, so that `value <= error` may be tested as it stands. `certificate` is plain
-data (numbers, strings, tuples) from which `bounds.check` re-derives the claim with code of its own.
+The value is rounded down to a double, so that `value <= error` may be tested as it stands.
+`certificate` is plain data (numbers, strings, tuples) from which `bounds.check` re-derives the
+claim with code of its own.
 """
 
 import dataclasses
@@ -17,10 +19,11 @@ from headcount.theory.problem import Norm
 
 @dataclasses.dataclass(frozen=True)
 class LowerBound:
-    """`||kernel - sum of heads|| >= value` for at most `heads` heads (None: any number) with sum|a| <= `budget` (None: any).
+    """`||kernel - sum of heads|| >= value` for at most `heads` heads (None: any number) with sum|a|
+    <= `budget` (None: any).
 
-    `lowest_rate` says which rates are covered: all b >= lowest_rate. `certified` is True only where the proof is complete;
-    `missing` says what is not proved otherwise.
+    `lowest_rate` says which rates are covered: all b >= lowest_rate. `certified` is True only where
+    the proof is complete; `missing` says what is not proved otherwise.
     """
 
     value: float
@@ -37,11 +40,24 @@ class LowerBound:
 
 def trivial(norm: Norm, lowest_rate: float) -> LowerBound:
     """Zero: a norm is never negative."""
-    return LowerBound(0.0, norm, True, "none", None, None, "", Ref("headcount", "norms are not negative"), lowest_rate, {"kind": "trivial"})
+    return LowerBound(
+        0.0,
+        norm,
+        True,
+        "none",
+        None,
+        None,
+        "",
+        Ref("headcount", "norms are not negative"),
+        lowest_rate,
+        {"kind": "trivial"},
+    )
 
 
 def round_down(x: arb | fmpq | Fraction) -> float:
-    """The largest convenient double that is certainly <= x, never below 0 (a norm is not negative)."""
+    """The largest convenient double that is certainly <= x, never below 0 (a norm is not
+    negative).
+    """
     if isinstance(x, fmpq):
         x = Fraction(int(x.p), int(x.q))
     if isinstance(x, Fraction):

@@ -1,16 +1,18 @@
 """Zero counting: a lower bound by number of heads alone, for any kernel, without a budget.
 
-Sums of k curves e^{-b s} with different b (or s^{-b}, (1+s)^{-b}) have at most k-1 zeros on the half line, unless they vanish identically
-(Chebyshev system; Rolle). Let g be a sum of H heads whose residual rho - g alternates in sign on N >= 2H+1 consecutive blocks of
-lags. For any H-head f, f - g has at most 2H terms, hence at most 2H-1 changes of sign. Call a block *spoilt* when |rho - f| >= |rho - g| at all its
-lags; on any other block f - g = (rho - g) - (rho - f) has the sign of rho - g at some lag. Leaving a block out removes at most two
-of the N-1 changes, so at least k = ceil((N - 2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
+Sums of k curves e^{-b s} with different b (or s^{-b}, (1+s)^{-b}) have at most k-1 zeros on the
+half line, unless they vanish identically (Chebyshev system; Rolle). Let g be a sum of H heads whose
+residual rho - g alternates in sign on N >= 2H+1 consecutive blocks of lags. For any H-head f, f - g
+has at most 2H terms, hence at most 2H-1 changes of sign. Call a block *spoilt* when |rho - f| >=
+|rho - g| at all its lags; on any other block f - g = (rho - g) - (rho - f) has the sign of rho - g
+at some lag. Leaving a block out removes at most two of the N-1 changes, so at least k = ceil((N -
+2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
 
     ||rho - f||_1 >= sum of the k smallest block masses,   ||.||_2^2 >= sum of the k smallest block squares,   ||.||_inf >= k-th smallest block maximum.
 
-The bound is good when the blocks weigh the same. `balanced` looks for such a g by
-reweighted variable projection. Nothing of that search is trusted: signs and weights are recomputed in ball arithmetic, and
-lags whose sign is not certain are left out.
+The bound is good when the blocks weigh the same. `balanced` looks for such a g by reweighted
+variable projection. Nothing of that search is trusted: signs and weights are recomputed in ball
+arithmetic, and lags whose sign is not certain are left out.
 """
 
 import dataclasses
@@ -40,7 +42,9 @@ class Block:
 
 
 def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
-    """The certified lower bound for at most `heads` heads, or None when no alternating residual was found."""
+    """The certified lower bound for at most `heads` heads, or None when no alternating residual was
+    found.
+    """
     first = problem.first_lag
     found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)
     if found is None:
@@ -58,10 +62,14 @@ def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
         "coefficients": tuple(map(float, coefficients)),
         "blocks": tuple((b.start, b.stop, b.sign) for b in blocks),
     }
-    return LowerBound(value, problem.norm, True, "zero-counting", None, heads, "", REF, 0.0, certificate)
+    return LowerBound(
+        value, problem.norm, True, "zero-counting", None, heads, "", REF, 0.0, certificate
+    )
 
 
-def residual_balls(problem: Problem, rates: np.ndarray, coefficients: np.ndarray, first: int) -> list[arb]:
+def residual_balls(
+    problem: Problem, rates: np.ndarray, coefficients: np.ndarray, first: int
+) -> list[arb]:
     """rho(s) - g(s) for s = first..length-1."""
     residual = kernel_values(problem.kernel, problem.length)
     for b, a in zip(rates, coefficients, strict=True):

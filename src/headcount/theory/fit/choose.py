@@ -1,11 +1,14 @@
-"""The one function that fits: closed forms first, then the search that suits the kernel, best answer kept.
+"""The one function that fits: closed forms first, then the search that suits the kernel, best
+answer kept.
 
-Order. (1) No head, and every closed form; an optimal one ends the matter. (2) Smooth kernels: variable projection follows
-the least-squares valley from 1 to H heads, a matrix pencil offers a second start, and sequential programs finish in the
-norm and budget asked for. (3) Otherwise heads are added one at a time under the budget (`path`); without a budget
-under one of 10^6 times the kernel, beyond which float64 coefficients would only add rounding.
+Order. (1) No head, and every closed form; an optimal one ends the matter. (2) Smooth kernels:
+variable projection follows the least-squares valley from 1 to H heads, a matrix pencil offers a
+second start, and sequential programs finish in the norm and budget asked for. (3) Otherwise heads
+are added one at a time under the budget (`path`); without a budget under one of 10^6 times the
+kernel, beyond which float64 coefficients would only add rounding.
 
-More heads never make it worse: every level keeps what the last one had. Whoever interrupts gets the best so far.
+More heads never make it worse: every level keeps what the last one had. Whoever interrupts gets the
+best so far.
 """
 
 import dataclasses
@@ -27,10 +30,18 @@ from headcount.theory.fit.varpro import chain
 from headcount.theory.problem import HeadSum, Problem
 
 Progress = Callable[[str], None]
-SMOOTH_ENOUGH = 1e-6  # relative error below which the valley of smooth kernels is trusted without a budget (always if no heads cancel)
-ENOUGH = 1e-12  # the same with a budget, under which the valley has many side arms: only what float64 cannot improve
-ROUGH_BUDGET = 1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
-CLOSE = 3.0  # least-squares rates lose less than this in l1 or sup: only levels that close to the last can matter
+# relative error below which the valley of smooth kernels is trusted without a budget (always if no
+# heads cancel)
+SMOOTH_ENOUGH = 1e-6
+# the same with a budget, under which the valley has many side arms: only what float64 cannot
+# improve
+ENOUGH = 1e-12
+ROUGH_BUDGET = (
+    1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
+)
+# least-squares rates lose less than this in l1 or sup: only levels that close to the last can
+# matter
+CLOSE = 3.0
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
@@ -39,16 +50,31 @@ MULTISTART = 6  # with as few heads as this, several starts are refined
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """Heads that approximate a kernel, and how they were found. Errors are `errors.measure`'s business."""
+    """Heads that approximate a kernel, and how they were found. Errors are `errors.measure`'s
+    business.
+    """
 
     head_sum: HeadSum
     method: str
     notes: tuple[str, ...] = ()
 
 
-def fit_heads(problem: Problem, heads: int, *, lowest_rate: float | None = None, progress: Progress | None = None) -> Fit:
-    """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in the notes."""
-    require(isinstance(heads, int) and heads >= 1, f"{heads} heads", "at least 1", "pass --heads 1 or more")
+def fit_heads(
+    problem: Problem,
+    heads: int,
+    *,
+    lowest_rate: float | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in the
+    notes.
+    """
+    require(
+        isinstance(heads, int) and heads >= 1,
+        f"{heads} heads",
+        "at least 1",
+        "pass --heads 1 or more",
+    )
     best: Fit | None = None
     try:
         for fit in improving(problem, heads, lowest_rate, progress or (lambda _: None)):
@@ -62,10 +88,22 @@ def fit_heads(problem: Problem, heads: int, *, lowest_rate: float | None = None,
 
 
 def fewest_heads(
-    problem: Problem, tol: float, max_heads: int = 64, *, lowest_rate: float | None = None, progress: Progress | None = None
+    problem: Problem,
+    tol: float,
+    max_heads: int = 64,
+    *,
+    lowest_rate: float | None = None,
+    progress: Progress | None = None,
 ) -> Fit:
-    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit and a note if none do."""
-    require(tol > 0, f"tolerance {tol}", "a positive number", "pass --tol 0.01, relative to the kernel's norm")
+    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit and
+    a note if none do.
+    """
+    require(
+        tol > 0,
+        f"tolerance {tol}",
+        "a positive number",
+        "pass --tol 0.01, relative to the kernel's norm",
+    )
     require(max_heads >= 1, f"at most {max_heads} heads", "at least 1", "raise max_heads")
     low, high, reached = 0, 1, None
     while reached is None:
@@ -73,7 +111,9 @@ def fewest_heads(
         if measure(problem, fit.head_sum).relative[problem.norm] <= tol:
             reached = fit
         elif high >= max_heads:
-            return dataclasses.replace(fit, notes=(*fit.notes, f"{tol:g} not reached with {max_heads} heads"))
+            return dataclasses.replace(
+                fit, notes=(*fit.notes, f"{tol:g} not reached with {max_heads} heads")
+            )
         else:
             low, high = high, 2 * high
     high = min(high, max_heads, max(reached.head_sum.heads, low + 1))
@@ -87,7 +127,9 @@ def fewest_heads(
     return reached
 
 
-def improving(problem: Problem, heads: int, lowest_rate: float | None, progress: Progress) -> Iterator[Fit]:
+def improving(
+    problem: Problem, heads: int, lowest_rate: float | None, progress: Progress
+) -> Iterator[Fit]:
     """Ever better fits; the last is the answer."""
     full = sample(problem, lowest_rate)
     best, least = None, math.inf
@@ -98,10 +140,18 @@ def improving(problem: Problem, heads: int, lowest_rate: float | None, progress:
             yield best
         if closed.optimal:
             return
-    if math.isinf(problem.budget) and problem.kernel.support == heads_to_interpolate(problem, heads):
-        return  # one lag, enough heads: the infimum is 0 and the closed form is as near to it as its digits say
-    reduce_from = heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM  # for one lag, nodes spread anew are as good
-    for method, point in search(full, heads, quadrature_rates(problem, heads), reduce_from, progress):
+    if math.isinf(problem.budget) and problem.kernel.support == heads_to_interpolate(
+        problem, heads
+    ):
+        # one lag, enough heads: the infimum is 0 and the closed form is as near to it as its digits
+        # say
+        return
+    reduce_from = (
+        heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM
+    )  # for one lag, nodes spread anew are as good
+    for method, point in search(
+        full, heads, quadrature_rates(problem, heads), reduce_from, progress
+    ):
         head_sum = to_heads(full, point)
         error = score(problem, full, head_sum)
         if error < least and within_budget(head_sum, problem.budget):
@@ -117,7 +167,9 @@ def heads_to_interpolate(problem: Problem, heads: int) -> int:
     return problem.kernel.T + 1 if heads >= needed else -1
 
 
-def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progress: Progress) -> Iterator[tuple[str, Point]]:
+def search(
+    full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progress: Progress
+) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
     data, whole = thin(full), size(full.norm, full.target)
     best = nothing(full)
@@ -129,33 +181,63 @@ def search(full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progr
     if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= enough * whole:
         return
     if math.isinf(full.budget):
-        full = dataclasses.replace(full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300)
+        full = dataclasses.replace(
+            full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
+        )
         data = dataclasses.replace(data, budget=full.budget)
     trail = []
     for h, point in enumerate(levels(data, heads, reduce_from), 1):
-        progress(f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm")
+        progress(
+            f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm"
+        )
         trail.append(("one head at a time, sequential programs", point))
-        yield trail[-1][0], dataclasses.replace(point, error=full.error(point.rates, point.coefficients))
+        yield (
+            trail[-1][0],
+            dataclasses.replace(point, error=full.error(point.rates, point.coefficients)),
+        )
     yield from _finished(full, trail)
 
 
-def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress: Progress) -> Iterator[tuple[str, Point]]:
-    """Variable projection from 1 to H heads (least squares) and other starts, then programs in the norm asked for."""
+def _smooth(
+    full: Sample, data: Sample, heads: int, spread: np.ndarray, progress: Progress
+) -> Iterator[tuple[str, Point]]:
+    """Variable projection from 1 to H heads (least squares) and other starts, then programs in the
+    norm asked for.
+    """
     trail = []
-    for rates in chain(data, heads):  # in l1 a far block is one row: least squares then weighs the tail much as l1 does
+    for rates in chain(
+        data, heads
+    ):  # in l1 a far block is one row: least squares then weighs the tail much as l1 does
         progress(f"{len(rates)} of {heads} heads by variable projection")
         trail.append(("variable projection", at(data, rates)))
     if not trail:
         return
     starts = [
-        ("evenly spaced rates", at(data, np.geomspace(max(data.low, 1 / data.length), fastest, heads))) for fastest in (1.0, 2.0, 4.0)
+        (
+            "evenly spaced rates",
+            at(data, np.geomspace(max(data.low, 1 / data.length), fastest, heads)),
+        )
+        for fastest in (1.0, 2.0, 4.0)
     ]
     if isinstance(full.family, Lin):
-        starts.append(("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads))))
-    starts = trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
+        starts.append(
+            ("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads)))
+        )
+    starts = (
+        trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
+    )
     last = min(((m, refine(data, p, steps=25)) for m, p in starts), key=lambda s: s[1].error)
     if heads <= MULTISTART and of_one_sign(last[1]):
-        last = min([last, *((last[0], refine(data, at(data, rates))) for rates in shaken(data, last[1].rates))], key=lambda s: s[1].error)
+        last = min(
+            [
+                last,
+                *(
+                    (last[0], refine(data, at(data, rates)))
+                    for rates in shaken(data, last[1].rates)
+                ),
+            ],
+            key=lambda s: s[1].error,
+        )
     near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
     for method, point in _finished(full, [*near, last]):
         yield f"{method}, then sequential programs", point
@@ -164,19 +246,25 @@ def _smooth(full: Sample, data: Sample, heads: int, spread: np.ndarray, progress
 
 
 def of_one_sign(point: Point) -> bool:
-    """No heads cancel: the kernel is drawn as a mixture of decays, whose valley is easy to follow."""
+    """No heads cancel: the kernel is drawn as a mixture of decays, whose valley is easy to
+    follow.
+    """
     return bool(np.all(point.coefficients >= 0) or np.all(point.coefficients <= 0))
 
 
 def shaken(data: Sample, rates: np.ndarray) -> list[np.ndarray]:
-    """The fastest heads moved: with few heads there is a local optimum for each choice of early lags that they meet."""
+    """The fastest heads moved: with few heads there is a local optimum for each choice of early
+    lags that they meet.
+    """
     rates = np.sort(rates)
     weights = np.linspace(0, 1, len(rates) + 1)[1:] ** 2
     return [data.bounded(rates * factor**weights) for factor in (0.55, 0.7, 0.85, 1.2, 1.5, 2.0)]
 
 
 def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:
-    """The best point of the thin sample, and those that might turn out better on the full one, refined there."""
+    """The best point of the thin sample, and those that might turn out better on the full one,
+    refined there.
+    """
     least = min(point.error for _, point in trail)
     seen: list[Point] = []
     for method, point in trail[::-1]:
@@ -186,16 +274,24 @@ def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[st
 
 
 def to_heads(data: Sample, point: Point) -> HeadSum:
-    """The point as heads: rates at the upper end become the limit curve, coefficients of no consequence are left out."""
+    """The point as heads: rates at the upper end become the limit curve, coefficients of no
+    consequence are left out.
+    """
     keep = point.coefficients != 0
     rates = np.where(point.rates >= data.high, np.inf, point.rates)[keep]
     return HeadSum.of(data.family, rates, point.coefficients[keep])
 
 
 def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
-    """The error for comparing candidates: float64 where that is accurate, ball arithmetic where coefficients cancel or tails are long."""
+    """The error for comparing candidates: float64 where that is accurate, ball arithmetic where
+    coefficients cancel or tails are long.
+    """
     weight = head_sum.coefficient_sum
-    slow = problem.tail_counts and min(head_sum.rates, default=2.0) < SLOW and not isinstance(problem.family, Lin)
+    slow = (
+        problem.tail_counts
+        and min(head_sum.rates, default=2.0) < SLOW
+        and not isinstance(problem.family, Lin)
+    )
     if weight < 1e8 and not slow:
         rates = np.array([min(b, full.high) for b in head_sum.rates])
         a = np.array([float(x.p) / float(x.q) for x in head_sum.coefficients])

@@ -1,17 +1,21 @@
-"""The optimum for given rates and nothing but its coefficients: exact to 1e-9, whatever they cancel.
+"""The optimum for given rates and nothing but its coefficients: exact to 1e-9, whatever they
+cancel.
 
-The paper's exponents b_0 + d k give columns phi_0 g^k, g = phi(.; d): powers of one function, as ill-conditioned as a
-Vandermonde matrix (10^16 at 24 lin or 8 log heads). Arnoldi's recurrence (Brubeck, Nakatsukasa and Trefethen 2021)
+The paper's exponents b_0 + d k give columns phi_0 g^k, g = phi(.; d): powers of one function, as
+ill-conditioned as a Vandermonde matrix (10^16 at 24 lin or 8 log heads). Arnoldi's recurrence
+(Brubeck, Nakatsukasa and Trefethen 2021)
 
     h_{k+1,k} q_{k+1} = g q_k - sum_j h_{jk} q_j
 
-builds the same space's orthonormal basis without ever forming it. The l1 program is solved in that basis. Its optimum
-meets the target on H of the rows, those whose multipliers lie strictly inside [-1, 1]; solving these H equations in
-ball arithmetic for the very rates that were passed gives coefficients that may have 300 digits, kept as rationals.
+builds the same space's orthonormal basis without ever forming it. The l1 program is solved in that
+basis. Its optimum meets the target on H of the rows, those whose multipliers lie strictly inside
+[-1, 1]; solving these H equations in ball arithmetic for the very rates that were passed gives
+coefficients that may have 300 digits, kept as rationals.
 
 With a budget the optimum has few heads; they are found by exchange, and coefficients are doubles.
 
-Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power of g).
+Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power
+of g).
 """
 
 import dataclasses
@@ -41,18 +45,38 @@ FIRST_USED = 20
 def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = False) -> Fit:
     """The best sum with these rates; `lags_only` leaves the tail out even where it counts."""
     rates = np.sort(np.asarray(rates, dtype=np.float64))
-    require(rates.ndim == 1 and len(rates) >= 1, f"{rates.shape} rates", "a list of at least one", "pass the rates of the heads")
-    require(bool(np.isfinite(rates).all() and (rates >= 0).all()), f"rates {rates[:3]}…", "finite and at least 0", "use decaying heads")
+    require(
+        rates.ndim == 1 and len(rates) >= 1,
+        f"{rates.shape} rates",
+        "a list of at least one",
+        "pass the rates of the heads",
+    )
+    require(
+        bool(np.isfinite(rates).all() and (rates >= 0).all()),
+        f"rates {rates[:3]}…",
+        "finite and at least 0",
+        "use decaying heads",
+    )
     data = sample(problem)
     if lags_only:
-        data = dataclasses.replace(data, starts=np.zeros(0), ends=np.zeros(0), target=data.target[: len(data.lags)])
+        data = dataclasses.replace(
+            data, starts=np.zeros(0), ends=np.zeros(0), target=data.target[: len(data.lags)]
+        )
     least = problem.family.lowest_rate
     endless = len(data.starts) > 0 and rates[0] <= least
-    require(not endless, f"rate {rates[0]:g}", f"above {least:g}: lags beyond the window count", "drop slow heads or pass lags_only=True")
+    require(
+        not endless,
+        f"rate {rates[0]:g}",
+        f"above {least:g}: lags beyond the window count",
+        "drop slow heads or pass lags_only=True",
+    )
     steps = np.diff(rates)
     even = len(rates) > 1 and bool(np.allclose(steps, steps[0], rtol=1e-9, atol=0.0))
     if even and math.isinf(problem.budget) and problem.norm is Norm.L1:
-        return Fit(HeadSum(problem.family, tuple(rates.tolist()), _arnoldi(data, rates)), "Arnoldi basis, linear program")
+        return Fit(
+            HeadSum(problem.family, tuple(rates.tolist()), _arnoldi(data, rates)),
+            "Arnoldi basis, linear program",
+        )
     a, _ = solved(data, rates)
     if math.isfinite(problem.budget) and problem.norm is Norm.L1:
         a = _exchanged(data, rates, a)
@@ -60,14 +84,18 @@ def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = 
 
 
 def _exchanged(data: Sample, rates: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The budgeted optimum by column generation from `a`, whose program may have been too ill-conditioned to close.
+    """The budgeted optimum by column generation from `a`, whose program may have been too
+    ill-conditioned to close.
 
-    An optimum uses few of many close rates, and for those alone the program closes. Its multipliers y price the others:
-    none can gain where |sum_s y_s phi(s; b)| is nowhere above its largest value on the rates in use.
+    An optimum uses few of many close rates, and for those alone the program closes. Its multipliers
+    y price the others: none can gain where |sum_s y_s phi(s; b)| is nowhere above its largest value
+    on the rates in use.
     """
     A, best, least = data.columns(rates), a, data.error(rates, a)
     used = np.flatnonzero(np.abs(a) > 1e-5 * data.budget / len(a))
-    if len(used) == 0:  # at zero y is not unique and prices nothing: begin with rates at Chebyshev points instead
+    if (
+        len(used) == 0
+    ):  # at zero y is not unique and prices nothing: begin with rates at Chebyshev points instead
         x = (1 - np.cos(np.pi * np.linspace(0, 1, FIRST_USED))) / 2
         used = np.unique(np.round(x * (len(rates) - 1)).astype(int))
     for _ in range(EXCHANGES):
@@ -79,7 +107,11 @@ def _exchanged(data: Sample, rates: np.ndarray, a: np.ndarray) -> np.ndarray:
         prices = np.abs(y @ A)
         inside = prices[used].max(initial=0.0)
         ahead, behind = np.append(prices[1:], 0.0), np.append(0.0, prices[:-1])
-        peaks = np.flatnonzero((prices >= ahead) & (prices >= behind) & (data.budget * (prices - inside) > 1e-9 * least))
+        peaks = np.flatnonzero(
+            (prices >= ahead)
+            & (prices >= behind)
+            & (data.budget * (prices - inside) > 1e-9 * least)
+        )
         if len(np.setdiff1d(peaks, used)) == 0:
             break
         used = np.union1d(used[np.abs(now[used]) > 1e-9 * data.budget], peaks)
@@ -100,7 +132,9 @@ def _arnoldi(data: Sample, rates: np.ndarray) -> tuple[fmpq, ...]:
 
 
 def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The rows that the optimum meets: multipliers inside [-1, 1], without rows that carry nothing, which lie inside too."""
+    """The rows that the optimum meets: multipliers inside [-1, 1], without rows that carry nothing,
+    which lie inside too.
+    """
     H, order = Q.shape[1], np.argsort(np.abs(y))
     choices = [order[:H]]
     for margin in (1e-2, 1e-4, 1e-6):
@@ -108,13 +142,17 @@ def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
         choices.append(inside[qr(Q[inside].T, mode="r", pivoting=True)[1][:H]])
 
     def error(rows):
-        return float(np.abs(target - Q @ np.linalg.lstsq(Q[rows], target[rows], rcond=None)[0]).sum())
+        return float(
+            np.abs(target - Q @ np.linalg.lstsq(Q[rows], target[rows], rcond=None)[0]).sum()
+        )
 
     return np.sort(min(choices, key=error))
 
 
 def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
-    """d of row i at the working precision: a lag's is exact, a point's beyond the window is its float."""
+    """d of row i at the working precision: a lag's is exact, a point's beyond the window is its
+    float.
+    """
     if i >= len(data.lags):
         return lambda: arb(float(rows.distances[i]))
     if isinstance(data.family, Lin):
@@ -123,15 +161,25 @@ def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
     return lambda: arb(float(data.lags[i]) + shift).log()
 
 
-def _interpolated(rates: np.ndarray, distances: list[Callable[[], arb]], target: np.ndarray) -> tuple[fmpq, ...]:
+def _interpolated(
+    rates: np.ndarray, distances: list[Callable[[], arb]], target: np.ndarray
+) -> tuple[fmpq, ...]:
     """a with sum_h a_h e^{-b_h d} = target at the distances d, as dyadic rationals."""
     bits = 256 + 24 * len(rates)
     while True:
         with precision(bits):
-            matrix = arb_mat([[(-arb(float(b)) * d).exp() for b in rates] for d in (distance() for distance in distances)])
+            matrix = arb_mat(
+                [
+                    [(-arb(float(b)) * d).exp() for b in rates]
+                    for d in (distance() for distance in distances)
+                ]
+            )
             try:
                 answer = matrix.solve(arb_mat([[arb(float(t))] for t in target]))
-                if all(answer[i, 0].is_finite() and answer[i, 0].rel_accuracy_bits() > 100 + bits // 4 for i in range(len(rates))):
+                if all(
+                    answer[i, 0].is_finite() and answer[i, 0].rel_accuracy_bits() > 100 + bits // 4
+                    for i in range(len(rates))
+                ):
                     return tuple(_dyadic(answer[i, 0]) for i in range(len(rates)))
             except ZeroDivisionError:  # singular at this precision
                 pass
@@ -157,7 +205,9 @@ def _dyadic(x: arb) -> fmpq:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi = e^{-b distance}."""
+    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi =
+    e^{-b distance}.
+    """
 
     first: np.ndarray
     ratio: np.ndarray
@@ -171,14 +221,22 @@ def _rows(data: Sample, rates: np.ndarray) -> _Rows:
     weights, beyond = np.zeros(len(near)), np.zeros(0)  # logarithms
     if len(data.starts):
         far, width = _tail_points(data, float(rates[0]))
-        near, weights, beyond = np.concatenate([near, far]), np.concatenate([weights, width]), np.zeros(len(far))
+        near, weights, beyond = (
+            np.concatenate([near, far]),
+            np.concatenate([weights, width]),
+            np.zeros(len(far)),
+        )
     with np.errstate(under="ignore"):
         first = np.exp(weights - rates[0] * near)
-    return _Rows(first, np.exp(-step * near), np.concatenate([data.target[: len(data.lags)], beyond]), near)
+    return _Rows(
+        first, np.exp(-step * near), np.concatenate([data.target[: len(data.lags)], beyond]), near
+    )
 
 
 def _tail_points(data: Sample, slowest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest head is felt."""
+    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest head
+    is felt.
+    """
     if isinstance(data.family, Lin):
         edges = np.linspace(data.length, data.length + 25 / slowest, TAIL_POINTS + 1)
         return (edges[1:] + edges[:-1] - 1) / 2, np.log(np.diff(edges))

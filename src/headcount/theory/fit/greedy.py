@@ -1,15 +1,17 @@
 """Which rates to start from: a dense dictionary's optimum, one head more, one head less.
 
-Dictionary. With a budget C the best sum over *any* number of heads is a linear program over all rates. Its dual on a
-grid of rates b_k,
+Dictionary. With a budget C the best sum over *any* number of heads is a linear program over all
+rates. Its dual on a grid of rates b_k,
 
     max_y  sum_s y_s rho(s) - C l     subject to   |sum_s y_s phi(s; b_k)| <= l,   |y_s| <= 1,
 
-has as many variables as rows; the multipliers of its constraints are the coefficients. They sit on a few rates
-(pairs of grid neighbours, where the true rate lies between): clustered, they are the start for `slp`.
+has as many variables as rows; the multipliers of its constraints are the coefficients. They sit on
+a few rates (pairs of grid neighbours, where the true rate lies between): clustered, they are the
+start for `slp`.
 
-One head more. At a solution the rows' multipliers y price every rate: |sum_s y_s phi(s; b)| is what a head at
-b would gain, so that new heads enter at its maxima (column generation). One head less: try each.
+One head more. At a solution the rows' multipliers y price every rate: |sum_s y_s phi(s; b)| is what
+a head at b would gain, so that new heads enter at its maxima (column generation). One head less:
+try each.
 """
 
 import itertools
@@ -54,7 +56,9 @@ def clusters(grid: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point]:
-    """The best points with one head added: between two neighbours or beyond the outermost, or all heads spread anew."""
+    """The best points with one head added: between two neighbours or beyond the outermost, or all
+    heads spread anew.
+    """
     low, high = data.coordinate(data.dictionary(2))
     u = np.sort(data.coordinate(rates))
     places = [(x + y) / 2 for x, y in itertools.pairwise([low, *u, high])]
@@ -65,7 +69,9 @@ def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point
 
 
 def with_fewer(data: Sample, rates: np.ndarray, count: int) -> Point:
-    """`count` heads removed at once: those that are missed least one by one, no two of them neighbours."""
+    """`count` heads removed at once: those that are missed least one by one, no two of them
+    neighbours.
+    """
     u = np.sort(data.coordinate(rates))
     errors = [at(data, data.rates_at(np.delete(u, i)), 1e-5).error for i in range(len(u))]
     gone: list[int] = []
@@ -79,5 +85,8 @@ def with_one_less(data: Sample, rates: np.ndarray, pairs: int = 4) -> Point:
     """The best point with any one head removed, or with two of the closest joined."""
     u = np.sort(data.coordinate(rates))
     fewer = [np.delete(u, i) for i in range(len(u))]
-    fewer += [np.concatenate([u[:i], [(u[i] + u[i + 1]) / 2], u[i + 2 :]]) for i in np.argsort(np.diff(u))[:pairs]]
+    fewer += [
+        np.concatenate([u[:i], [(u[i] + u[i + 1]) / 2], u[i + 2 :]])
+        for i in np.argsort(np.diff(u))[:pairs]
+    ]
     return min((at(data, data.rates_at(f), 1e-6) for f in fewer), key=lambda p: p.error)

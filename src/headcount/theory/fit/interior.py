@@ -2,17 +2,21 @@
 
     minimise   c.x + sum_i w_i |t_i - (B x)_i| + |K x - k|^2 / 2    subject to   G x <= h,   x free
 
-covers every program of this folder: l1 fits (rows of B are lags), l2 fits (rows of K), sup fits (neither: the
-bound is a variable), budgets and trust regions (rows of G), and the dictionary's dual. Plain simplex on the raw exponential columns is
-silently wrong from about 24 lin or 8 log heads, and stalls under a finite budget; an interior point takes 10-30
-least-squares steps whatever the budget.
+covers every program of this folder: l1 fits (rows of B are lags), l2 fits (rows of K), sup fits
+(neither: the bound is a variable), budgets and trust regions (rows of G), and the dictionary's
+dual. Plain simplex on the raw exponential columns is silently wrong from about 24 lin or 8 log
+heads, and stalls under a finite budget; an interior point takes 10-30 least-squares steps whatever
+the budget.
 
-Newton's system. With t - Bx = u - v, s = h - Gx, multipliers -w <= y <= w (p = w - y, q = w + y) and z >= 0,
+Newton's system. With t - Bx = u - v, s = h - Gx, multipliers -w <= y <= w (p = w - y, q = w + y)
+and z >= 0,
 
-    (B' E^-1 B + G' (z/s) G) dx = -rd + B' E^-1 (rp - ru/p + rv/q) - G' (rz - z rs)/s,    E = u/p + v/q,
+    (B' E^-1 B + G' (z/s) G) dx = -rd + B' E^-1 (rp - ru/p + rv/q) - G' (rz - z rs)/s,    E = u/p +
+      v/q,
 
-which is a weighted least-squares problem: it is solved by QR of [E^-1/2 B; (z/s)^1/2 G], never by normal
-equations, since B's columns are nearly dependent. Steps are Mehrotra's predictor and corrector.
+which is a weighted least-squares problem: it is solved by QR of [E^-1/2 B; (z/s)^1/2 G], never by
+normal equations, since B's columns are nearly dependent. Steps are Mehrotra's predictor and
+corrector.
 """
 
 import dataclasses
@@ -26,7 +30,9 @@ MAX_STEPS = 80
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """x, the multipliers z of G x <= h, the multipliers y of the rows, and whether the gap closed."""
+    """x, the multipliers z of G x <= h, the multipliers y of the rows, and whether the gap
+    closed.
+    """
 
     x: np.ndarray
     z: np.ndarray
@@ -80,8 +86,12 @@ def program(n: int, c=None, absolute=None, squares=None, limits=None) -> Program
 
 
 def solve(lp: Program, tol: float = 1e-10, start: np.ndarray | None = None) -> Solution:
-    """The optimum, or the last interior point (`closed` false) where rounding stops the progress. `start` is a first x."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a step onto the boundary ends the loop below
+    """The optimum, or the last interior point (`closed` false) where rounding stops the progress.
+    `start` is a first x.
+    """
+    with np.errstate(
+        divide="ignore", invalid="ignore", over="ignore"
+    ):  # a step onto the boundary ends the loop below
         return _solve(lp, tol, np.zeros(len(lp.c)) if start is None else start)
 
 
@@ -94,7 +104,11 @@ def _solve(lp: Program, tol: float, start: np.ndarray) -> Solution:
         rp, rs = misfit - now.u + now.v, lp.h - lp.G @ now.x - now.s
         gap = now.u @ p + now.v @ q + now.s @ now.z
         scale = tol * (1 + abs(float(lp.c @ now.x)) + float(lp.w @ np.abs(misfit)))
-        if gap <= scale and np.abs(rd).max(initial=0.0) < 1e3 * scale and np.abs(rs).sum() + np.abs(rp).sum() < 1e3 * scale:
+        if (
+            gap <= scale
+            and np.abs(rd).max(initial=0.0) < 1e3 * scale
+            and np.abs(rs).sum() + np.abs(rp).sum() < 1e3 * scale
+        ):
             closed = True
             break
         after = _step(now, lp, (p, q), (rd, rp, rs), gap)
@@ -124,11 +138,20 @@ def _step(now: _Point, lp: Program, bounds, residuals, gap) -> "_Point | None":
         return None
 
     def direction(ru, rv, rz):
-        rho = np.concatenate([root_b * (rp - ru / p + rv / q), -root_g * (rz / now.z - rs), np.zeros(len(lp.k))])
+        rho = np.concatenate(
+            [root_b * (rp - ru / p + rv / q), -root_g * (rz / now.z - rs), np.zeros(len(lp.k))]
+        )
         dx = _normal_solve(R, M, rho, rd)
         dy = (rp - lp.B @ dx - ru / p + rv / q) / E
         change = lp.G @ dx
-        return _Point(dx, (ru + now.u * dy) / p, (rv - now.v * dy) / q, dy, rs - change, (rz - now.z * (rs - change)) / now.s)
+        return _Point(
+            dx,
+            (ru + now.u * dy) / p,
+            (rv - now.v * dy) / q,
+            dy,
+            rs - change,
+            (rz - now.z * (rs - change)) / now.s,
+        )
 
     count = 2 * len(p) + len(now.s)
     if count == 0:

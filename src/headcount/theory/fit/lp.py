@@ -1,10 +1,13 @@
-"""The best coefficients for given rates: a linear program (l1, sup) or a quadratic one (l2), with or without budget.
+"""The best coefficients for given rates: a linear program (l1, sup) or a quadratic one (l2), with
+or without budget.
 
-Norms enter the interior point of `interior` as follows: l1 as absolute rows; sup with the bound as an extra variable; l2
-as square rows. A finite budget sum |a_h| <= C adds variables e_h >= |a_h| / C with sum e_h <= 1.
+Norms enter the interior point of `interior` as follows: l1 as absolute rows; sup with the bound as
+an extra variable; l2 as square rows. A finite budget sum |a_h| <= C adds variables e_h >= |a_h| / C
+with sum e_h <= 1.
 
-The columns are first made orthonormal (a = R^-1 c): they are nearly dependent, and optima in the raw basis lose all
-digits. An optimum far below the target's size is solved again for what is left, rescaled to 1.
+The columns are first made orthonormal (a = R^-1 c): they are nearly dependent, and optima in the
+raw basis lose all digits. An optimum far below the target's size is solved again for what is left,
+rescaled to 1.
 """
 
 import math
@@ -23,7 +26,9 @@ def coefficients(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> np.ndar
 
 
 def solved(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients [H] and the rows' multipliers y [S]: |sum_s y_s phi(s; b)| is what a new head at b would gain."""
+    """Coefficients [H] and the rows' multipliers y [S]: |sum_s y_s phi(s; b)| is what a new head at
+    b would gain.
+    """
     if len(rates) == 0:
         return np.zeros(0), _signs(data)
     A = data.columns(rates)  # [S, H]
@@ -39,7 +44,9 @@ def solved(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> tuple[np.ndar
     return a, y
 
 
-def _correction(data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
+def _correction(
+    data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The best coefficients, found as a change of `a` in units of the error `scale`."""
     H, limits, start = len(a), None, None
     change = triangular(orthonormal(A, scale / data.budget), np.eye(H))
@@ -47,7 +54,9 @@ def _correction(data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: f
     if math.isfinite(data.budget):
         one = np.eye(H)
         step = change * (scale / data.budget)
-        G = np.vstack([np.hstack([step, -one]), np.hstack([-step, -one]), np.append(np.zeros(H), np.ones(H))])
+        G = np.vstack(
+            [np.hstack([step, -one]), np.hstack([-step, -one]), np.append(np.zeros(H), np.ones(H))]
+        )
         h = np.concatenate([-a, a, [data.budget]]) / data.budget
         spare = max(1 - np.abs(a).sum() / data.budget, 1e-3)
         limits, start = (G, h), np.append(np.zeros(H), np.abs(a) / data.budget + 0.5 * spare / H)
@@ -56,7 +65,9 @@ def _correction(data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: f
             start = np.append(start, 2.0)
     lp = fit_program(data.norm, residual, B, limits)
     answer = solve(lp, tol, start)
-    return within(a + scale * (change @ answer.x[:H]), data.budget), multipliers(data.norm, lp, answer, len(data.target))
+    return within(a + scale * (change @ answer.x[:H]), data.budget), multipliers(
+        data.norm, lp, answer, len(data.target)
+    )
 
 
 def fit_program(norm: Norm, target: np.ndarray, B: np.ndarray, limits) -> Program:
@@ -67,7 +78,10 @@ def fit_program(norm: Norm, target: np.ndarray, B: np.ndarray, limits) -> Progra
     if norm is Norm.L2:
         return program(n, squares=(B, target), limits=limits)
     one = np.ones((len(target), 1))
-    G, h = np.concatenate([np.hstack([B, -one]), np.hstack([-B, -one])]), np.concatenate([target, -target])
+    G, h = (
+        np.concatenate([np.hstack([B, -one]), np.hstack([-B, -one])]),
+        np.concatenate([target, -target]),
+    )
     if limits is not None:
         G = np.concatenate([G, np.hstack([limits[0], np.zeros((len(limits[1]), 1))])])
         h = np.concatenate([h, limits[1]])
@@ -97,10 +111,12 @@ def norm_of_target(data: Sample) -> float:
 
 
 def orthonormal(B: np.ndarray, floor: np.ndarray | float = 0.0) -> np.ndarray:
-    """R such that B R^-1 is nearly orthonormal. Diagonals below `floor` are raised to it: directions that the budget
-    keeps from mattering stay as short as they are."""
+    """R such that B R^-1 is nearly orthonormal. Diagonals below `floor` are raised to it:
+    directions that the budget keeps from mattering stay as short as they are."""
     norms = np.maximum(np.linalg.norm(B, axis=0), 1e-300)
-    B = np.pad(B, ((0, max(0, B.shape[1] - B.shape[0])), (0, 0)))  # more columns than lags: R must still be square
+    B = np.pad(
+        B, ((0, max(0, B.shape[1] - B.shape[0])), (0, 0))
+    )  # more columns than lags: R must still be square
     R = np.linalg.qr(B / norms, mode="r") * norms
     least = np.maximum(floor, 1e-13 * norms)
     i = np.flatnonzero(np.abs(np.diag(R)) < least)

@@ -1,10 +1,12 @@
-"""One head at a time under a budget: the best point with h heads, h = 1, 2, …, each at least as good as the last.
+"""One head at a time under a budget: the best point with h heads, h = 1, 2, …, each at least as
+good as the last.
 
-Starts for h heads, ranked by their best coefficients and refined by `slp`: the last point with one head more; all its
-heads spread anew; Chebyshev points of x = e^{-k b} on [0, eta], which are the extremal nodes for one lag (Theorem A's
-construction) and lead away from zero, the best answer for fewer heads than that; and, for one or two heads, a coarse
-grid of all rates or pairs. Where these no longer help, the dictionary's optimum over any number of heads either shows
-that nothing is left to gain, or is reduced head by head to a start. The search runs on the thin sample.
+Starts for h heads, ranked by their best coefficients and refined by `slp`: the last point with one
+head more; all its heads spread anew; Chebyshev points of x = e^{-k b} on [0, eta], which are the
+extremal nodes for one lag (Theorem A's construction) and lead away from zero, the best answer for
+fewer heads than that; and, for one or two heads, a coarse grid of all rates or pairs. Where these
+no longer help, the dictionary's optimum over any number of heads either shows that nothing is left
+to gain, or is reduced head by head to a start. The search runs on the thin sample.
 """
 
 import itertools
@@ -31,7 +33,9 @@ def nothing(data: Sample) -> Point:
 
 
 def levels(data: Sample, heads: int, reduce_from: int = 3) -> Iterator[Point]:
-    """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from` heads on, or on a stall."""
+    """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from`
+    heads on, or on a stall.
+    """
     best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
         if best.error <= NOTHING_LEFT * whole:
@@ -60,7 +64,9 @@ class _Reduced:
         while len(now.rates) > least:
             spare = len(now.rates) - most
             if spare > 4:  # far above what is asked for, several at once
-                now = refine(data, with_fewer(data, now.rates, min(4, spare - 3)), steps=3, gain=1e-4)
+                now = refine(
+                    data, with_fewer(data, now.rates, min(4, spare - 3)), steps=3, gain=1e-4
+                )
             else:
                 now = refine(data, with_one_less(data, now.rates), steps=10, gain=1e-4)
             if len(now.rates) <= most:
@@ -82,7 +88,9 @@ def _starts(data: Sample, best: Point, h: int) -> list[Point]:
 
 
 def chebyshev_rates(data: Sample, heads: int, eta: float) -> np.ndarray:
-    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], 0 included as the fastest rate.  [H]"""
+    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], 0 included as the fastest rate.
+    [H]
+    """
     if heads == 1:
         return data.bounded(np.array([-np.log(eta) / data.unit]))
     x = eta * (1 - np.cos(np.pi * np.arange(heads) / (heads - 1))) / 2

@@ -1,8 +1,10 @@
-"""Rates from the kernel's values by a matrix pencil (Hua and Sarkar 1990): no search, one singular value decomposition.
+"""Rates from the kernel's values by a matrix pencil (Hua and Sarkar 1990): no search, one singular
+value decomposition.
 
-The Hankel matrix of sum_h a_h x_h^s has rank H, and shifting it by one lag multiplies its signal space by the x_h: they
-are the eigenvalues of pinv(U[:-1]) U[1:], U the H leading left singular vectors. Heads need real decaying nodes, so that
-complex pairs and growing ones are replaced by their modulus inside (0, 1). Only lin heads are exponentials in the lag.
+The Hankel matrix of sum_h a_h x_h^s has rank H, and shifting it by one lag multiplies its signal
+space by the x_h: they are the eigenvalues of pinv(U[:-1]) U[1:], U the H leading left singular
+vectors. Heads need real decaying nodes, so that complex pairs and growing ones are replaced by
+their modulus inside (0, 1). Only lin heads are exponentials in the lag.
 """
 
 import math
@@ -16,7 +18,9 @@ ROWS = 160
 
 
 def pencil_rates(values: np.ndarray, heads: int) -> np.ndarray:
-    """At most `heads` positive rates b with values(s) ~ sum a e^{-b s}; fewer where the data have a lower rank."""
+    """At most `heads` positive rates b with values(s) ~ sum a e^{-b s}; fewer where the data have a
+    lower rank.
+    """
     S = len(values)
     rows = min(ROWS, S // 2)
     heads = min(heads, rows - 1)

@@ -1,14 +1,17 @@
-"""A fitting problem as arrays: one row a lag, then one row a block of lags; the rates allowed; the coordinate to move in.
+"""A fitting problem as arrays: one row a lag, then one row a block of lags; the rates allowed; the
+coordinate to move in.
 
-Blocks. Far out a sum of decaying heads is smooth and keeps its sign (H heads change it at most H - 1 times), so that in
-l1 a block of lags counts with the modulus of its sum, which has a closed form (a geometric sum, a difference of Hurwitz
-zetas). The full sample has a row for every lag below `Problem.length` and, where the tail counts, blocks up to infinity.
-The thin sample, on which searches run, has blocks from lag 40 on: some 100 rows instead of 1000. In l2 and sup a block
-is represented by its middle or first lag. Reported errors never come from here: `errors.measure` recomputes them.
+Blocks. Far out a sum of decaying heads is smooth and keeps its sign (H heads change it at most H -
+1 times), so that in l1 a block of lags counts with the modulus of its sum, which has a closed form
+(a geometric sum, a difference of Hurwitz zetas). The full sample has a row for every lag below
+`Problem.length` and, where the tail counts, blocks up to infinity. The thin sample, on which
+searches run, has blocks from lag 40 on: some 100 rows instead of 1000. In l2 and sup a block is
+represented by its middle or first lag. Reported errors never come from here: `errors.measure`
+recomputes them.
 
-Coordinate. Searches move u = log(1 - e^{-k b}), where e^{-k b} is the curve at the nearest lag that tells rates apart
-(lin: e^{-b}; log: 2^{-b}). For slow heads u is log b; fast ones, which differ only by e^{-k b}, lie close together in
-it, and the limit curve b = inf is the ordinary point u = 0.
+Coordinate. Searches move u = log(1 - e^{-k b}), where e^{-k b} is the curve at the nearest lag that
+tells rates apart (lin: e^{-b}; log: 2^{-b}). For slow heads u is log b; fast ones, which differ
+only by e^{-k b}, lie close together in it, and the limit curve b = inf is the ordinary point u = 0.
 """
 
 import dataclasses
@@ -25,7 +28,9 @@ from headcount.theory.problem import Norm, Problem
 DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the target needs it)
 GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
-LEAST_LAGS = 64  # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
+LEAST_LAGS = (
+    64  # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
+)
 SLOWEST = 0.05  # log heads for kernels of finite support decay this much faster than 1/s at least
 BLOCKS = 38  # beyond the window, up to e^107 times it
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
@@ -65,15 +70,21 @@ class Sample:
         """d/du of the columns, [S, H]: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
         m, kb = self._distances[:, None], self.unit * rates[None, :]
         with np.errstate(over="ignore"):
-            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)  # -m x^(m-1) (1 - x)
+            first = (
+                m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)
+            )  # -m x^(m-1) (1 - x)
         return np.concatenate([first, self._block_slopes(rates)]) if len(self.starts) else first
 
     def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a difference of the first."""
+        """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a difference
+        of the first.
+        """
         m, kb = self._distances[:, None], self.unit * rates[None, :]
         rest, slopes = -np.expm1(-kb), self.slopes(rates)  # 1 - x
         with np.errstate(over="ignore"):
-            bends = m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0)) * rest**2 + slopes[: len(m)]
+            bends = (
+                m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0)) * rest**2 + slopes[: len(m)]
+            )
         if len(self.starts) == 0:
             return slopes, bends
         eps = 1e-5
@@ -82,7 +93,10 @@ class Sample:
 
     def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
         """The error in float64, for comparing candidates."""
-        return size(self.norm, self.target - self.columns(rates) @ coefficients if len(rates) else self.target)
+        return size(
+            self.norm,
+            self.target - self.columns(rates) @ coefficients if len(rates) else self.target,
+        )
 
     def coordinate(self, rates: np.ndarray) -> np.ndarray:
         """u(b).  [H]"""
@@ -98,7 +112,11 @@ class Sample:
 
     def dictionary(self, count: int) -> np.ndarray:
         """Rates that cover the family, evenly spaced in u.  [count]"""
-        low = max(self.low, 0.2 / self.length) if isinstance(self.family, Lin) else max(self.low, 0.02)
+        low = (
+            max(self.low, 0.2 / self.length)
+            if isinstance(self.family, Lin)
+            else max(self.low, 0.02)
+        )
         ends = self.coordinate(np.array([low, self.high]))
         return self.rates_at(np.linspace(ends[0], ends[1], count))
 
@@ -111,7 +129,9 @@ class Sample:
         if self.norm is Norm.L1:
             return block_sums(self.family, rates, self.starts, self.ends)
         lags, weights = represented(self.norm, self.starts, self.ends)
-        return weights[:, None] * np.exp(-self.unit * rates[None, :] * self.distances(lags)[:, None])
+        return weights[:, None] * np.exp(
+            -self.unit * rates[None, :] * self.distances(lags)[:, None]
+        )
 
     def _block_slopes(self, rates: np.ndarray) -> np.ndarray:
         """d/du of the blocks by a complex step in b (exact), times db/du.  [K, H]"""
@@ -128,22 +148,34 @@ def size(norm: Norm, residual: np.ndarray) -> float:
 
 
 def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lag that stands for each block in l2 (its middle, weighted by the root of its length) or sup (its first)."""
+    """The lag that stands for each block in l2 (its middle, weighted by the root of its length) or
+    sup (its first).
+    """
     if norm is Norm.L2:
         return np.floor((starts + ends - 1) / 2), np.sqrt(ends - starts)
     return starts, np.ones(len(starts))
 
 
-def block_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """sum over start <= s < end of phi(s; b), starts >= 20, ends may be inf (rates that can be summed). Complex rates, too.  [K, H]
+def block_sums(
+    family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """sum over start <= s < end of phi(s; b), starts >= 20, ends may be inf (rates that can be
+    summed). Complex rates, too.  [K, H]
 
-    Powers by Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that b = 1, where it is a logarithm, is an
-    ordinary point: int_s^e t^-b dt = s^(1-b) L g((1-b) L), L = log(e/s), g(z) = (e^z - 1)/z.
+    Powers by Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that b =
+    1, where it is a logarithm, is an ordinary point: int_s^e t^-b dt = s^(1-b) L g((1-b) L), L =
+    log(e/s), g(z) = (e^z - 1)/z.
     """
-    s, e, b = np.asarray(starts, dtype=np.float64)[:, None], np.asarray(ends, dtype=np.float64)[:, None], np.asarray(rates)[None, :]
+    s, e, b = (
+        np.asarray(starts, dtype=np.float64)[:, None],
+        np.asarray(ends, dtype=np.float64)[:, None],
+        np.asarray(rates)[None, :],
+    )
     if isinstance(family, Lin):
         count = np.where(np.isfinite(e), e - s, 0.0)
-        whole = np.exp(-b * s) / np.where(b == 0, 1.0, -np.expm1(-b))  # the endless sum; at b = 0 all ones
+        whole = np.exp(-b * s) / np.where(
+            b == 0, 1.0, -np.expm1(-b)
+        )  # the endless sum; at b = 0 all ones
         part = np.where(b == 0, count, -np.expm1(-b * count))
         return whole * np.where(np.isfinite(e), part, 1.0)
     shift, ending = 0.0 if isinstance(family, Log) else 1.0, np.isfinite(e)
@@ -158,7 +190,12 @@ def block_sums(family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, en
 
 def _maclaurin(b: np.ndarray, s: np.ndarray) -> np.ndarray:
     """(sum_{t >= s} t^-b - integral) s^b, without the integral."""
-    return 0.5 + b / (12 * s) - b * (b + 1) * (b + 2) / (720 * s**3) + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
+    return (
+        0.5
+        + b / (12 * s)
+        - b * (b + 1) * (b + 2) / (720 * s**3)
+        + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
+    )
 
 
 def _mean_exponential(z: np.ndarray) -> np.ndarray:
@@ -171,22 +208,50 @@ def _mean_exponential(z: np.ndarray) -> np.ndarray:
 
 
 def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
-    """The full sample of a problem. `lowest_rate` overrides the smallest rate that heads may have."""
+    """The full sample of a problem. `lowest_rate` overrides the smallest rate that heads may
+    have.
+    """
     family = problem.family
     low = 0.0 if problem.window is not None and not problem.tail_counts else family.lowest_rate
     if lowest_rate is not None:
-        require(lowest_rate >= 0, f"lowest_rate {lowest_rate}", "at least 0", "heads cannot grow with the lag")
+        require(
+            lowest_rate >= 0,
+            f"lowest_rate {lowest_rate}",
+            "at least 0",
+            "heads cannot grow with the lag",
+        )
         low = lowest_rate
-    floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4  # the search works in log b, so that 0 is out of its reach
+    floor = (
+        1e-3 / problem.length if isinstance(family, Lin) else 1e-4
+    )  # the search works in log b, so that 0 is out of its reach
     if problem.tail_counts and not isinstance(family, Lin):
-        # Heads just above 1 live beyond e^30 lags, in the last block, where they may change sign unseen.
+        # Heads just above 1 live beyond e^30 lags, in the last block, where they may change sign
+        # unseen.
         floor = 1 + (1e-6 if problem.kernel.support is None else SLOWEST)
-    high = 45.0 if isinstance(family, Lin) else 65.0  # e^-45 and 2^-65 are below float64's resolution of 1
+    high = (
+        45.0 if isinstance(family, Lin) else 65.0
+    )  # e^-45 and 2^-65 are below float64's resolution of 1
     length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length
     starts, ends = _tail_edges(problem, length)
     lags = np.arange(problem.first_lag, length, dtype=np.float64)
-    target = np.concatenate([problem.kernel.values(length)[problem.first_lag :], _block_target(problem.norm, problem.kernel, starts, ends)])
-    return Sample(family, Norm(problem.norm), lags, starts, ends, target, length, problem.budget, max(low, floor), high)
+    target = np.concatenate(
+        [
+            problem.kernel.values(length)[problem.first_lag :],
+            _block_target(problem.norm, problem.kernel, starts, ends),
+        ]
+    )
+    return Sample(
+        family,
+        Norm(problem.norm),
+        lags,
+        starts,
+        ends,
+        target,
+        length,
+        problem.budget,
+        max(low, floor),
+        high,
+    )
 
 
 def thin(full: Sample) -> Sample:
@@ -198,10 +263,15 @@ def thin(full: Sample) -> Sample:
         keep = np.concatenate([full.lags[:dense], (edges[:-1] + edges[1:] - 1) / 2])
         between = np.interp(full.lags, keep, np.interp(keep, full.lags, values))
         if np.abs(between - values).sum() <= SMOOTH * np.abs(values).sum():
-            starts, ends = np.concatenate([edges[:-1], full.starts]), np.concatenate([edges[1:], full.ends])
+            starts, ends = (
+                np.concatenate([edges[:-1], full.starts]),
+                np.concatenate([edges[1:], full.ends]),
+            )
             inside = _compressed(full.norm, full.lags, values, edges)
             target = np.concatenate([values[:dense], inside, full.target[count:]])
-            return dataclasses.replace(full, lags=full.lags[:dense], starts=starts, ends=ends, target=target)
+            return dataclasses.replace(
+                full, lags=full.lags[:dense], starts=starts, ends=ends, target=target
+            )
         dense *= 2
     return full
 
@@ -232,7 +302,9 @@ def _tail_edges(problem: Problem, length: int) -> tuple[np.ndarray, np.ndarray]:
     return edges, np.append(edges[1:], last)
 
 
-def _block_target(norm: Norm, kernel: AbstractKernel, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def _block_target(
+    norm: Norm, kernel: AbstractKernel, starts: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
     """The kernel's block rows beyond the window (zero beyond its support)."""
     if len(starts) == 0 or kernel.support is not None:
         return np.zeros(len(starts))
@@ -246,6 +318,9 @@ def _block_target(norm: Norm, kernel: AbstractKernel, starts: np.ndarray, ends: 
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if end <= len(values):
             rows[k] = sums[int(end)] - sums[int(start)]
-        elif positive:  # beyond: a kernel of one sign sums to its tail bound (exact for powers and exponentials)
-            rows[k] = kernel.tail(int(start)) - (kernel.tail(int(end)) if math.isfinite(end) else 0.0)
+        # beyond: a kernel of one sign sums to its tail bound (exact for powers and exponentials)
+        elif positive:
+            rows[k] = kernel.tail(int(start)) - (
+                kernel.tail(int(end)) if math.isfinite(end) else 0.0
+            )
     return rows

@@ -1,20 +1,23 @@
-"""Rates by sequential linear programming: linearise the heads in their rates, solve the program in a trust region, repeat.
+"""Rates by sequential linear programming: linearise the heads in their rates, solve the program in
+a trust region, repeat.
 
     sum_h (a_h + da_h) phi(s; b_h) + a_h dphi/du (s; b_h) d_h  ~  rho(s),   |d_h| <= radius,
 
-with u the coordinate of `sample`, in the norm that is asked for (l1 and sup programs; l2 becomes Gauss-Newton in a trust region) and within the budget,
-whose signs are held during a step. After each step the coefficients are solved anew for the new rates, so that
-steps are judged by min_a of the error, as in variable projection (Golub and Pereyra 1973): valleys that bend in
-(a, b) are straight in b alone.
+with u the coordinate of `sample`, in the norm that is asked for (l1 and sup programs; l2 becomes
+Gauss-Newton in a trust region) and within the budget, whose signs are held during a step. After
+each step the coefficients are solved anew for the new rates, so that steps are judged by min_a of
+the error, as in variable projection (Golub and Pereyra 1973): valleys that bend in (a, b) are
+straight in b alone.
 
-Curvature. Where the residual vanishes or alternates on 2H lags the linear program is Newton's step. A budget leaves
-fewer, so that the second derivative of the Lagrangian is added to the program: with the lags' multipliers y,
+Curvature. Where the residual vanishes or alternates on 2H lags the linear program is Newton's step.
+A budget leaves fewer, so that the second derivative of the Lagrangian is added to the program: with
+the lags' multipliers y,
 
     sum_h q_h d_h^2 / 2,     q_h = max(0, -a_h sum_s y_s d2phi/du^2 (s; b_h)).
 
-It is diagonal: at a stationary point sum_s y_s dphi/du vanishes, and with it the (a_h, b_h) block's corner.
-Valleys of the l1 error are kinked and curved, so that a good step may first climb (Maratos): such a step is followed
-by a second one before it is judged.
+It is diagonal: at a stationary point sum_s y_s dphi/du vanishes, and with it the (a_h, b_h) block's
+corner. Valleys of the l1 error are kinked and curved, so that a good step may first climb
+(Maratos): such a step is followed by a second one before it is judged.
 """
 
 import dataclasses
@@ -45,8 +48,12 @@ def at(data: Sample, rates: np.ndarray, tol: float = 1e-9) -> Point:
     return Point(rates, a, data.error(rates, a), y)
 
 
-def refine(data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gain: float = 1e-6) -> Point:
-    """Improve a point until a step gains less than `gain` of the error; never worse than the start."""
+def refine(
+    data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gain: float = 1e-6
+) -> Point:
+    """Improve a point until a step gains less than `gain` of the error; never worse than the
+    start.
+    """
     best = start
     for _ in range(steps):
         if best.error <= 0 or len(best.rates) == 0:
@@ -55,8 +62,12 @@ def refine(data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gai
         if plan.promised <= gain * best.error:
             break
         after = _moved(data, best, plan)
-        if best.error - after.error < 0.25 * plan.promised:  # off the valley's floor: once more from there, then judge
-            after = min(after, _moved(data, after, _program(data, after, plan.reach)), key=lambda p: p.error)
+        if (
+            best.error - after.error < 0.25 * plan.promised
+        ):  # off the valley's floor: once more from there, then judge
+            after = min(
+                after, _moved(data, after, _program(data, after, plan.reach)), key=lambda p: p.error
+            )
         gained = best.error - after.error
         if gained < 0.25 * plan.promised:
             radius = 0.3 * min(radius, plan.reach)
@@ -71,7 +82,9 @@ def refine(data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gai
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """A step: moves of u [H], the largest in units of the heads' room, the gain promised, the lags' multipliers [S]."""
+    """A step: moves of u [H], the largest in units of the heads' room, the gain promised, the lags'
+    multipliers [S].
+    """
 
     moves: np.ndarray
     reach: float
@@ -99,14 +112,22 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
     q = _curvature(data, point, second, residual)
     bend = np.zeros((H, lp.B.shape[1]))
     bend[:, : 2 * H] = np.sqrt(q)[:, None] * change[H:]
-    lp = dataclasses.replace(lp, K=np.concatenate([lp.K, bend]), k=np.concatenate([lp.k, np.zeros(H)]))
+    lp = dataclasses.replace(
+        lp, K=np.concatenate([lp.K, bend]), k=np.concatenate([lp.k, np.zeros(H)])
+    )
     answer = solve(lp, 1e-9)
     x = change @ answer.x[: 2 * H]
     after = size(data.norm, residual - A @ x[:H] - D @ x[H:])
     bent = point.error * float(q @ x[H:] ** 2)
-    expected = math.hypot(after, math.sqrt(bent * point.error)) if data.norm is Norm.L2 else after + bent / 2
+    expected = (
+        math.hypot(after, math.sqrt(bent * point.error))
+        if data.norm is Norm.L2
+        else after + bent / 2
+    )
     reach = float((np.abs(x[H:]) / room(data.coordinate(b))).max())
-    return _Plan(x[H:], reach, point.error - expected, multipliers(data.norm, lp, answer, len(residual)))
+    return _Plan(
+        x[H:], reach, point.error - expected, multipliers(data.norm, lp, answer, len(residual))
+    )
 
 
 def _curvature(data: Sample, point: Point, second: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -116,7 +137,9 @@ def _curvature(data: Sample, point: Point, second: np.ndarray, residual: np.ndar
 
 
 def room(u: np.ndarray) -> np.ndarray:
-    """The distance to the nearest other head, at most 1: the scale on which a head's move is small.  [H]"""
+    """The distance to the nearest other head, at most 1: the scale on which a head's move is small.
+    [H]
+    """
     if len(u) < 2:
         return np.ones(len(u))
     order = np.argsort(u)
@@ -139,5 +162,7 @@ def _limits(data: Sample, point: Point, radius: float) -> tuple[np.ndarray, np.n
         return G, h
     signs = np.where(a < 0, -1.0, 1.0)
     C = data.budget
-    G = np.vstack([G, np.hstack([-np.diag(signs) / C, none]), np.hstack([signs / C, np.zeros(H)])[None]])
+    G = np.vstack(
+        [G, np.hstack([-np.diag(signs) / C, none]), np.hstack([signs / C, np.zeros(H)])[None]]
+    )
     return G, np.concatenate([h, np.abs(a) / C, [max(1 - np.abs(a).sum() / C, 0.0)]])

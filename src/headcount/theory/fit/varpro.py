@@ -1,12 +1,15 @@
-"""Least squares in the rates alone: variable projection (Golub and Pereyra 1973), one head at a time.
+"""Least squares in the rates alone: variable projection (Golub and Pereyra 1973), one head at a
+time.
 
-For given rates the coefficients are a linear least-squares problem, so that only r(u) = (I - Q Q') rho is minimised,
-Q an orthonormal basis of the heads' columns. Kaufman's Jacobian drops the term that is quadratic in r,
+For given rates the coefficients are a linear least-squares problem, so that only r(u) = (I - Q Q')
+rho is minimised, Q an orthonormal basis of the heads' columns. Kaufman's Jacobian drops the term
+that is quadratic in r,
 
     dr/du_h = -(I - Q Q') phi'(u_h) a_h,
 
-and steps are Levenberg's. Smooth kernels have one deep valley, which is followed from H to H + 1 heads by adding the
-rate whose column, made orthogonal to the others, explains most of the residual, or by spreading the rates anew.
+and steps are Levenberg's. Smooth kernels have one deep valley, which is followed from H to H + 1
+heads by adding the rate whose column, made orthogonal to the others, explains most of the residual,
+or by spreading the rates anew.
 """
 
 from collections.abc import Iterator
@@ -31,8 +34,14 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
             return
         rest = _without(Q, atoms)
         sizes = np.linalg.norm(rest, axis=0)
-        gains = np.where(sizes > 1e-10 * np.linalg.norm(atoms, axis=0), np.abs(residual @ rest) / np.maximum(sizes, 1e-300), 0.0)
-        added = [np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)]
+        gains = np.where(
+            sizes > 1e-10 * np.linalg.norm(atoms, axis=0),
+            np.abs(residual @ rest) / np.maximum(sizes, 1e-300),
+            0.0,
+        )
+        added = [
+            np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)
+        ]
         tries = [descend(data, start) for start in added + spread(data, rates)]
         if not tries:
             return
@@ -49,13 +58,22 @@ def descend(data: Sample, rates: np.ndarray) -> tuple[np.ndarray, float]:
         scale = np.linalg.norm(jacobian, axis=0)
         scale = np.maximum(scale, 1e-8 * scale.max(initial=0.0) + 1e-300)
         rows = np.concatenate([jacobian / scale, np.sqrt(damping) * np.eye(len(u))])
-        step = np.linalg.lstsq(rows, np.concatenate([-residual, np.zeros(len(u))]), rcond=None)[0] / scale
+        step = (
+            np.linalg.lstsq(rows, np.concatenate([-residual, np.zeros(len(u))]), rcond=None)[0]
+            / scale
+        )
         after = data.coordinate(data.rates_at(u + np.clip(step, -1.0, 1.0)))
         new_residual, new_jacobian = _projected(data, after)
         new_error = new_residual @ new_residual
         if new_error < error:
             gained = 1 - new_error / error
-            u, residual, jacobian, error, damping = after, new_residual, new_jacobian, new_error, damping / 5
+            u, residual, jacobian, error, damping = (
+                after,
+                new_residual,
+                new_jacobian,
+                new_error,
+                damping / 5,
+            )
             if gained < 1e-6:
                 break
         else:
@@ -75,11 +93,17 @@ def _projected(data: Sample, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _without(Q, data.target), -_without(Q, data.slopes(rates) * a)
 
 
-def spread(data: Sample, rates: np.ndarray, stretches: tuple[float, ...] = (1.0, 1.06)) -> list[np.ndarray]:
+def spread(
+    data: Sample, rates: np.ndarray, stretches: tuple[float, ...] = (1.0, 1.06)
+) -> list[np.ndarray]:
     """One head more at the quantiles of the old ones, the coordinate stretched."""
     if len(rates) < 2:
         return []
-    u = np.interp(np.linspace(0, 1, len(rates) + 1), np.linspace(0, 1, len(rates)), np.sort(data.coordinate(rates)))
+    u = np.interp(
+        np.linspace(0, 1, len(rates) + 1),
+        np.linspace(0, 1, len(rates)),
+        np.sort(data.coordinate(rates)),
+    )
     return [data.rates_at(u * stretch) for stretch in stretches]
 
 

@@ -1,11 +1,14 @@
 """`bound`: each theorem of the paper with explicit constants, for one target and one architecture.
 
     |||H - TF||| <= E_FFN + Lip(f) E_Attn
-    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d  (errata 24),  R = radius of what the readout sees (errata 14)
-    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n  (errata 12; the lemmas of `promised`)
+    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d  (errata 24),  R = radius of what the readout
+      sees (errata 14)
+    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n  (errata 12; the lemmas of
+      `promised`)
 
-Adaptive lags cost the same as fixed ones at the largest lag (Lemmas F.2, F.5). What the paper hides is stated as an
-assumption of its own: widths (errata 24), head conditions of nested lags (errata 9), finite token sets (errata 8).
+Adaptive lags cost the same as fixed ones at the largest lag (Lemmas F.2, F.5). What the paper hides
+is stated as an assumption of its own: widths (errata 24), head conditions of nested lags (errata
+9), finite token sets (errata 8).
 """
 
 import math
@@ -25,8 +28,12 @@ from headcount.theory.theorems.rate import log_norm, shared
 from headcount.theory.theorems.record import Assumption, Evaluated
 
 
-def bound(theorem: str, target: AbstractTarget | str, bias: str = "lin", heads: int = 8, width: int = 256) -> Evaluated:
-    """Theorem 3.1, 4.1, 4.2, 4.3, 4.4, 4.5 or 5.1 for this target with `heads` heads and `width` neurons a layer."""
+def bound(
+    theorem: str, target: AbstractTarget | str, bias: str = "lin", heads: int = 8, width: int = 256
+) -> Evaluated:
+    """Theorem 3.1, 4.1, 4.2, 4.3, 4.4, 4.5 or 5.1 for this target with `heads` heads and `width`
+    neurons a layer.
+    """
     built = unnamed(targets.build(target))
     if theorem not in THEOREMS:
         raise unknown("theorem", theorem, THEOREMS)
@@ -44,21 +51,33 @@ def _ref(theorem: str) -> Ref:
 
 def _common(target: AbstractTarget, family_class: type, name: str) -> list[Assumption]:
     """What every theorem asks of target and readout."""
-    found = [Assumption("family", isinstance(target, family_class), f"the theorem is about {name} memories; this is {target.kind}")]
+    found = [
+        Assumption(
+            "family",
+            isinstance(target, family_class),
+            f"the theorem is about {name} memories; this is {target.kind}",
+        )
+    ]
     if not isinstance(target, AbstractMemory):
         return found
     profile = target.memory_profile()
     size = target.inputs.bound
-    found.append(Assumption("bounded tokens", size <= 1 + 1e-9, f"||x|| <= {size:g}, the paper asks for 1"))
+    found.append(
+        Assumption("bounded tokens", size <= 1 + 1e-9, f"||x|| <= {size:g}, the paper asks for 1")
+    )
     lip = "unknown here" if profile.lipschitz is None else f"at most {profile.lipschitz:.4g}"
     norm = "unknown here" if profile.barron is None else f"at most {profile.barron:.4g}"
-    found.append(Assumption("f Lipschitz", profile.lipschitz is not None, f"Lipschitz constant {lip}"))
+    found.append(
+        Assumption("f Lipschitz", profile.lipschitz is not None, f"Lipschitz constant {lip}")
+    )
     found.append(Assumption("f Barron", profile.barron is not None, f"Barron norm {norm}"))
     return found
 
 
 def _enough(memories: int, heads: int) -> Assumption:
-    return Assumption("a head a memory", heads >= memories, f"{heads} heads for {memories} memories")
+    return Assumption(
+        "a head a memory", heads >= memories, f"{heads} heads for {memories} memories"
+    )
 
 
 def _finish(
@@ -71,17 +90,35 @@ def _finish(
     size: float,
     widths: int | None = None,
 ) -> Evaluated:
-    """E_FFN and the record, once E_Attn is known. `size` is the radius of the unperturbed memories."""
+    """E_FFN and the record, once E_Attn is known. `size` is the radius of the unperturbed
+    memories.
+    """
     log_attention, n, split, constants = attention
     profile = target.memory_profile()
     reach = size + math.exp(min(log_attention, 700.0))
     radius = max(1.0, reach)
     inputs = (profile.memories + 1) * target.inputs.dim
     ffn = 4 * radius * (profile.barron or 0.0) * math.sqrt((inputs + 1) / width)
-    zero = math.sqrt(profile.memories) if profile.kernels == () else log_norm([math.log(k.tail(0)) for k in profile.kernels])
+    zero = (
+        math.sqrt(profile.memories)
+        if profile.kernels == ()
+        else log_norm([math.log(k.tail(0)) for k in profile.kernels])
+    )
     zero = zero if profile.kernels == () else math.exp(zero)
     return Evaluated(
-        theorem, _ref(theorem), tuple(assumptions), layers, log_attention, ffn, profile.lipschitz, n, split, constants, radius, widths, zero
+        theorem,
+        _ref(theorem),
+        tuple(assumptions),
+        layers,
+        log_attention,
+        ffn,
+        profile.lipschitz,
+        n,
+        split,
+        constants,
+        radius,
+        widths,
+        zero,
     )
 
 
@@ -92,7 +129,15 @@ def _theorem_3_1(target: AbstractTarget, bias: str, heads: int, width: int) -> E
     assumptions.append(_enough(len(target.lags), heads))
     if heads < len(target.lags):
         return Evaluated("3.1", _ref("3.1"), tuple(assumptions), 1)
-    return _finish("3.1", target, assumptions, 1, shared([lag_lemma(bias, T) for T in target.lags], heads), width, target.inputs.bound)
+    return _finish(
+        "3.1",
+        target,
+        assumptions,
+        1,
+        shared([lag_lemma(bias, T) for T in target.lags], heads),
+        width,
+        target.inputs.bound,
+    )
 
 
 def _theorem_5_1(target: AbstractTarget, bias: str, heads: int, width: int) -> Evaluated:
@@ -101,16 +146,26 @@ def _theorem_5_1(target: AbstractTarget, bias: str, heads: int, width: int) -> E
         return Evaluated("5.1", _ref("5.1"), tuple(assumptions), 1)
     problems = [Problem(kernel, family(bias)) for kernel in target.kernel]
     reasons = [reason for problem in problems for reason in refusals_of(problem)]
-    assumptions.append(Assumption("decay class", not reasons, "; ".join(reasons) or "every kernel decays as the bias asks"))
+    assumptions.append(
+        Assumption(
+            "decay class", not reasons, "; ".join(reasons) or "every kernel decays as the bias asks"
+        )
+    )
     assumptions.append(_enough(len(problems), heads))
     if reasons or heads < len(problems):
         return Evaluated("5.1", _ref("5.1"), tuple(assumptions), 1)
     size = max(kernel.tail(0) for kernel in target.kernel)
-    return _finish("5.1", target, assumptions, 1, shared([lemma_of(p) for p in problems], heads), width, size)
+    return _finish(
+        "5.1", target, assumptions, 1, shared([lemma_of(p) for p in problems], heads), width, size
+    )
 
 
-def _adaptive(theorem: str, nesting: Callable[[AdaptiveMemory], int]) -> Callable[[AbstractTarget, str, int, int], Evaluated]:
-    """Theorems 4.1, 4.3 (K = 0), 4.4 (the target's K) and 4.5 (K = M) differ in which lags share a layer's heads."""
+def _adaptive(
+    theorem: str, nesting: Callable[[AdaptiveMemory], int]
+) -> Callable[[AbstractTarget, str, int, int], Evaluated]:
+    """Theorems 4.1, 4.3 (K = 0), 4.4 (the target's K) and 4.5 (K = M) differ in which lags share a
+    layer's heads.
+    """
 
     def evaluate(target: AbstractTarget, bias: str, heads: int, width: int) -> Evaluated:
         assumptions = _common(target, AdaptiveMemory, "adaptive")
@@ -120,22 +175,46 @@ def _adaptive(theorem: str, nesting: Callable[[AdaptiveMemory], int]) -> Callabl
         layers = K + 1 + (M >= K + 1)
         bounds = target.lag_bounds()
         if theorem in ("4.1", "4.3", "4.5"):
-            assumptions.append(Assumption("lags from x_t alone", target.nesting == 0, f"K = {target.nesting}; the statement is for K = 0"))
+            assumptions.append(
+                Assumption(
+                    "lags from x_t alone",
+                    target.nesting == 0,
+                    f"K = {target.nesting}; the statement is for K = 0",
+                )
+            )
         lowest = min(g.lowest for g in target.lag_functions)
         assumptions.append(
             Assumption(
                 "lags of at least 1",
                 lowest >= 1,
-                f"smallest lag {lowest}" + ("; lag 0 is outside the class (errata 16)" if lowest < 1 else ""),
+                f"smallest lag {lowest}"
+                + ("; lag 0 is outside the class (errata 16)" if lowest < 1 else ""),
             )
         )
         letters = target.inputs.alphabet
-        finite = "a finite, separated set" if letters is not None else "no finite set: a whole-valued continuous g is constant (errata 8)"
-        assumptions.append(Assumption("finitely many tokens", letters is not None, f"tokens are {finite}"))
-        assumptions.append(_enough(M - K, heads))
-        known = all((b.barron if bias == "lin" or theorem == "4.3" else b.log_barron) is not None for b in bounds)
+        finite = (
+            "a finite, separated set"
+            if letters is not None
+            else "no finite set: a whole-valued continuous g is constant (errata 8)"
+        )
         assumptions.append(
-            Assumption("g Barron", known, "norms of the lag functions are known" if known else "no norm is known for some lag function")
+            Assumption("finitely many tokens", letters is not None, f"tokens are {finite}")
+        )
+        assumptions.append(_enough(M - K, heads))
+        known = all(
+            (b.barron if bias == "lin" or theorem == "4.3" else b.log_barron) is not None
+            for b in bounds
+        )
+        assumptions.append(
+            Assumption(
+                "g Barron",
+                known,
+                (
+                    "norms of the lag functions are known"
+                    if known
+                    else "no norm is known for some lag function"
+                ),
+            )
         )
         if not all(a.holds for a in assumptions[-3:]) or any(b.largest < 1 for b in bounds):
             return Evaluated(theorem, _ref(theorem), tuple(assumptions), layers)
@@ -144,41 +223,71 @@ def _adaptive(theorem: str, nesting: Callable[[AdaptiveMemory], int]) -> Callabl
             Assumption(
                 "width for exact lags",
                 width >= needed,
-                f"{needed} neurons make every lag round to the right one (errata 24), {width} given",
+                f"{needed} neurons make every lag round to the right one (errata 24), {width}"
+                " given",
             )
         )
         logs, n, split, constants = _layered([lag_lemma(bias, b.largest) for b in bounds], K, heads)
         assumptions += _head_conditions(target, bias, K, logs)
-        return _finish(theorem, target, assumptions, layers, (log_norm(logs), n, split, constants), width, target.inputs.bound, needed)
+        return _finish(
+            theorem,
+            target,
+            assumptions,
+            layers,
+            (log_norm(logs), n, split, constants),
+            width,
+            target.inputs.bound,
+            needed,
+        )
 
     return evaluate
 
 
-def _layered(lemmas: list[Lemma], K: int, heads: int) -> tuple[list[float], int, tuple[int, ...], tuple[float, ...]]:
-    """Per-lag log errors: each of the first K lags has a layer's heads to itself, the others share one (Theorem 4.4)."""
+def _layered(
+    lemmas: list[Lemma], K: int, heads: int
+) -> tuple[list[float], int, tuple[int, ...], tuple[float, ...]]:
+    """Per-lag log errors: each of the first K lags has a layer's heads to itself, the others share
+    one (Theorem 4.4).
+    """
     groups = [shared([lemma], heads) for lemma in lemmas[:K]]
     if lemmas[K:]:
         groups.append(shared(lemmas[K:], heads))
     logs: list[float] = []
     for _, n, split, constants in groups:
         logs += [c * math.log(10) - n * math.log(h) for c, h in zip(constants, split, strict=True)]
-    return logs, groups[-1][1], tuple(h for g in groups for h in g[2]), tuple(c for g in groups for c in g[3])
+    return (
+        logs,
+        groups[-1][1],
+        tuple(h for g in groups for h in g[2]),
+        tuple(c for g in groups for c in g[3]),
+    )
 
 
 def _widths(target: AdaptiveMemory, bias: str, K: int) -> int:
-    """Neurons of the layer that needs most: m_r > 8 ||g||_B^2 ln(2 V^l) (lin), 2 ||log g||_B^2 ln(2 V^l)/ln^2(1+1/(2T)) (log)."""
-    letters = len(target.inputs.alphabet or ()) + 1  # the zero vector of a missing token is one more
+    """Neurons of the layer that needs most: m_r > 8 ||g||_B^2 ln(2 V^l) (lin), 2 ||log g||_B^2 ln(2
+    V^l)/ln^2(1+1/(2T)) (log).
+    """
+    letters = (
+        len(target.inputs.alphabet or ()) + 1
+    )  # the zero vector of a missing token is one more
     each = []
     for b in target.lag_bounds():
         points = math.log(2) + b.arguments * math.log(letters)
         if bias == "lin":
             each.append(math.floor(8 * (b.barron or 0.0) ** 2 * points) + 1)
         else:
-            each.append(math.floor(2 * (b.log_barron or 0.0) ** 2 * points / math.log1p(1 / (2 * b.largest)) ** 2) + 1)
+            each.append(
+                math.floor(
+                    2 * (b.log_barron or 0.0) ** 2 * points / math.log1p(1 / (2 * b.largest)) ** 2
+                )
+                + 1
+            )
     return max([*each[:K], sum(each[K:])])
 
 
-def _head_conditions(target: AdaptiveMemory, bias: str, K: int, logs: list[float]) -> list[Assumption]:
+def _head_conditions(
+    target: AdaptiveMemory, bias: str, K: int, logs: list[float]
+) -> list[Assumption]:
     """Errata 9: a lag read off perturbed tokens must still round to the right number."""
     if K == 0 or target.nesting == 0:
         return []
@@ -191,18 +300,30 @@ def _head_conditions(target: AdaptiveMemory, bias: str, K: int, logs: list[float
         off = (net.lipschitz if net else math.inf) * math.exp(min(log_norm(seen), 700.0))
         allowed = 0.25 if bias == "lin" else math.log1p(1 / (2 * g.largest(arguments))) / 2
         found.append(
-            Assumption(f"head condition of lag {i + 1}", off <= allowed, f"Lip(g) E = {off:.3g}, at most {allowed:.3g} (errata 9)")
+            Assumption(
+                f"head condition of lag {i + 1}",
+                off <= allowed,
+                f"Lip(g) E = {off:.3g}, at most {allowed:.3g} (errata 9)",
+            )
         )
     return found
 
 
 def _proposition_4_2(target: AbstractTarget, bias: str, heads: int, width: int) -> Evaluated:
-    single = isinstance(target, AdaptiveMemory) and len(target.lag_functions) == 1 and target.nesting == 0
+    single = (
+        isinstance(target, AdaptiveMemory)
+        and len(target.lag_functions) == 1
+        and target.nesting == 0
+    )
     assumptions = [
         Assumption(
             "target",
             single,
-            "y_t = x_{t-g(x_t)} with one lag function" if single else f"the statement is about y_t = x_(t-g(x_t)); this is {target.kind}",
+            (
+                "y_t = x_{t-g(x_t)} with one lag function"
+                if single
+                else f"the statement is about y_t = x_(t-g(x_t)); this is {target.kind}"
+            ),
         ),
         Assumption("bias", bias == "lin", "stated for the lin bias; lag 0 is invisible to log"),
     ]
@@ -217,7 +338,22 @@ def _proposition_4_2(target: AbstractTarget, bias: str, heads: int, width: int) 
         "printed": 2 / 3,
         "source": "errata 16: answering 0 is optimal",
     }
-    return Evaluated("4.2", _ref("4.2"), tuple(assumptions), 1, log_attention, 0.0, 1.0, n, split, constants, None, None, 1.0, floor)
+    return Evaluated(
+        "4.2",
+        _ref("4.2"),
+        tuple(assumptions),
+        1,
+        log_attention,
+        0.0,
+        1.0,
+        n,
+        split,
+        constants,
+        None,
+        None,
+        1.0,
+        floor,
+    )
 
 
 THEOREMS: dict[str, Callable[[AbstractTarget, str, int, int], Evaluated]] = {

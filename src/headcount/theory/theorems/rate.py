@@ -1,4 +1,6 @@
-"""E_Attn = C(n) H^-n terms of several memories together: the best n, heads shared among the memories (errata 12, 13)."""
+"""E_Attn = C(n) H^-n terms of several memories together: the best n, heads shared among the
+memories (errata 12, 13).
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +8,12 @@ from collections.abc import Sequence
 from headcount.theory.promised import ALWAYS_N, Lemma
 
 
-def shared(lemmas: Sequence[Lemma], heads: int) -> tuple[float, int, tuple[int, ...], tuple[float, ...]]:
-    """(log E_Attn, n, H_k, log10 C_k) with `heads` shared: sqrt(sum_k (C_k H_k^-n)^2), H_k ~ C_k^{2/(2n+1)}, at the best n."""
+def shared(
+    lemmas: Sequence[Lemma], heads: int
+) -> tuple[float, int, tuple[int, ...], tuple[float, ...]]:
+    """(log E_Attn, n, H_k, log10 C_k) with `heads` shared: sqrt(sum_k (C_k H_k^-n)^2), H_k ~
+    C_k^{2/(2n+1)}, at the best n.
+    """
     found = []
     for n in range(1, min(lemma.most_n for lemma in lemmas) + 1):
         logs = [lemma.log_constant(n) for lemma in lemmas]
@@ -20,14 +26,19 @@ def shared(lemmas: Sequence[Lemma], heads: int) -> tuple[float, int, tuple[int, 
 
 
 def split(logs: Sequence[float], n: int, heads: int) -> tuple[int, ...]:
-    """Whole numbers H_k >= 1 that add up to `heads`, next to the optimum H_k ~ C_k^{2/(2n+1)} (errata 12)."""
+    """Whole numbers H_k >= 1 that add up to `heads`, next to the optimum H_k ~ C_k^{2/(2n+1)}
+    (errata 12).
+    """
     top = max(logs)
     shares = [math.exp(2 / (2 * n + 1) * (c - top)) for c in logs]
     spare = heads - len(logs)
     counts = [1 + math.floor(spare * s / sum(shares)) for s in shares]
     while sum(counts) < heads:  # the next head where sum_k (C_k H_k^-n)^2 falls most
         gains = [2 * (c - top) - 2 * n * math.log(h) for c, h in zip(logs, counts, strict=True)]
-        drops = [math.exp(g) * -math.expm1(-2 * n * math.log1p(1 / h)) for g, h in zip(gains, counts, strict=True)]
+        drops = [
+            math.exp(g) * -math.expm1(-2 * n * math.log1p(1 / h))
+            for g, h in zip(gains, counts, strict=True)
+        ]
         counts[drops.index(max(drops))] += 1
     return tuple(counts)
 

@@ -1,4 +1,6 @@
-"""A theorem evaluated for a target and an architecture: the bound with its constants, every assumption with true or false and why."""
+"""A theorem evaluated for a target and an architecture: the bound with its constants, every
+assumption with true or false and why.
+"""
 
 import dataclasses
 import math
@@ -20,8 +22,8 @@ class Assumption:
 class Evaluated:
     """|||target - Transformer||| <= E_FFN + Lip E_Attn.
 
-    `value` is None where an assumption fails or the number exceeds a double; `log10_value` then still says how large. `vacuous`:
-    no better than attention that adds nothing.
+    `value` is None where an assumption fails or the number exceeds a double; `log10_value` then
+    still says how large. `vacuous`: no better than attention that adds nothing.
     """
 
     theorem: str
@@ -52,7 +54,9 @@ class Evaluated:
         top = max(through, math.log(self.ffn) if self.ffn else -math.inf)
         if top == -math.inf:
             return -math.inf
-        return (top + math.log(math.exp(through - top) + (self.ffn or 0.0) * math.exp(-top))) / math.log(10)
+        return (
+            top + math.log(math.exp(through - top) + (self.ffn or 0.0) * math.exp(-top))
+        ) / math.log(10)
 
     @property
     def value(self) -> float | None:
@@ -69,7 +73,11 @@ class Evaluated:
         )
 
     def to_json(self) -> dict[str, Any]:
-        attention = None if self.log_attention is None or self.log_attention > 700 else math.exp(self.log_attention)
+        attention = (
+            None
+            if self.log_attention is None or self.log_attention > 700
+            else math.exp(self.log_attention)
+        )
         return {
             "theorem": self.theorem,
             "source": str(self.ref),
@@ -83,7 +91,9 @@ class Evaluated:
                 "n": self.n,
                 "log10_C": list(self.log10_constants),
                 "E_Attn": attention,
-                "log10_E_Attn": None if self.log_attention is None else self.log_attention / math.log(10),
+                "log10_E_Attn": (
+                    None if self.log_attention is None else self.log_attention / math.log(10)
+                ),
                 "E_FFN": self.ffn,
                 "lipschitz": self.lipschitz,
                 "radius": self.radius,
