@@ -1,5 +1,5 @@
-"""`python -m benchmarks` runs all; `python -m benchmarks experiment_1b attention` runs some. Each
-has a process of its own.
+"""`python -m benchmarks` runs all; `python -m benchmarks experiment_1b attention` runs some.
+Each has a process of its own.
 """
 
 import os

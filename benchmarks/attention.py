@@ -1,5 +1,5 @@
-"""Dot-product-free attention at every position: time and memory from N = 1k to 64k, and paths side
-by side.
+"""Dot-product-free attention at every position: time and memory from N = 1k to 64k, and paths
+side by side.
 """
 
 import math
@@ -58,9 +58,8 @@ def scaling() -> None:
         runs = steps(bias)
         seconds = interleaved({str(n): run for n, (run, _) in runs.items()}, rounds=7, summary=min)
         first, last = LENGTHS[1], LENGTHS[-1]
-        allowed = (
-            1.5 * (last * math.log(last)) / (first * math.log(first))
-        )  # half as much again for noise and caches
+        # half as much again for noise and caches
+        allowed = 1.5 * (last * math.log(last)) / (first * math.log(first))
         growth, memory = seconds[str(last)] / seconds[str(first)], runs[last][1] / runs[first][1]
         verdict = "N log N" if growth <= allowed else "WORSE than N log N"
         linear = "memory linear" if memory <= 1.1 * last / first else "memory WORSE than linear"

@@ -73,11 +73,8 @@ BY_HEADS = (
     "3.7e-8",
     "8.0e-9",
 )
-FEWEST = {
-    0.5: (3, 6, 9),
-    1.5: (4, 7, 10),
-    3.0: (2, 4, 7),
-}  # certified minimum heads for 1e-2, 1e-4, 1e-6
+# certified minimum heads for 1e-2, 1e-4, 1e-6
+FEWEST = {0.5: (3, 6, 9), 1.5: (4, 7, 10), 3.0: (2, 4, 7)}
 CHEBYSHEV = {4: "6912", 8: "3.7e7", 16: "3.9e16", 32: "2.0e33", 99: "6.0e105", 256: "3.4e275"}
 BINOMIAL = {
     2: "6.75",

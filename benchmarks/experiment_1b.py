@@ -28,12 +28,10 @@ def natural(weights: dict, x, y):
 
     stream = x @ weights["w_e"].T + weights["b_e"]  # [B, N, D]
     lag = torch.arange(N)[:, None] - torch.arange(N)[None, :]
-    bias = torch.where(
-        lag >= 0, -weights["rate"].abs()[:, None, None] * lag, -torch.inf
-    )  # [H, N, N]
-    attention = torch.softmax(
-        bias, dim=-1
-    )  # [H, N, N], the same for the whole batch: kinder than the usual [B, H, N, N]
+    # [H, N, N]
+    bias = torch.where(lag >= 0, -weights["rate"].abs()[:, None, None] * lag, -torch.inf)
+    # [H, N, N], the same for the whole batch: kinder than the usual [B, H, N, N]
+    attention = torch.softmax(bias, dim=-1)
     values = torch.einsum("bnd,hvd->bnhv", stream, weights["w_v"])
     heads = torch.einsum("hrn,bnhv->brhv", attention, values)
     stream = stream + torch.einsum("bnhv,hdv->bnd", heads, weights["w_o"])

@@ -41,8 +41,8 @@ CASES: dict[str, tuple[Problem, int]] = {
 
 
 def plain(problem: Problem, heads: int) -> HeadSum:
-    """Least squares in log-rates, then one linear program on the raw columns; no heads where HiGHS
-    finds no solution.
+    """Least squares in log-rates, then one linear program on the raw columns; no heads where
+    HiGHS finds no solution.
     """
     target, lags, columns = problem.target, problem.lags, problem.family.columns
 

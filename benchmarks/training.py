@@ -38,8 +38,8 @@ NATURAL_BAR, BEST_BAR = 2000, 4
 
 
 def contracted(weights: dict, x, y):
-    """Loss of the same model with the least work we know: kernels [H, N] first, then everything is
-    small.
+    """Loss of the same model with the least work we know: kernels [H, N] first, then everything
+    is small.
     """
     import torch
 
@@ -50,9 +50,8 @@ def contracted(weights: dict, x, y):
         "hv,hev->he", (weights["w_v"] @ weights["w_e"])[:, :, 0], weights["w_o"]
     )
     constant = torch.einsum("hv,hev->e", weights["w_v"] @ weights["b_e"], weights["w_o"])
-    stream = (
-        x[:, -1:] @ weights["w_e"].T + weights["b_e"] + gathered @ per_head + constant
-    )  # [B, D]
+    # [B, D]
+    stream = x[:, -1:] @ weights["w_e"].T + weights["b_e"] + gathered @ per_head + constant
     answer = torch.relu(stream @ weights["w_in"].T + weights["offset"]) @ weights["w_out"].T
     return ((answer - y) ** 2).mean()
 

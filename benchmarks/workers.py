@@ -38,9 +38,8 @@ def main() -> None:
     clock: dict[int, list[float]] = {1: [], 2: []}
     cpu: dict[int, list[float]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as folder:
-        sweep(
-            runs[:1], Path(folder) / "warm.sqlite", engine=LocalEngine(1)
-        )  # compiled and on the disk
+        # compiled and on the disk
+        sweep(runs[:1], Path(folder) / "warm.sqlite", engine=LocalEngine(1))
         stored = []
         for number in range(ROUNDS):
             for workers in (1, 2):

@@ -61,9 +61,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'headcount' has no attribute {name!r}")
     home = importlib.import_module(_HOME[name])
-    value = (
-        home if home.__name__ == f"headcount.{name}" else getattr(home, name)
-    )  # a folder that is a verb is callable itself
+    # a folder that is a verb is callable itself
+    value = home if home.__name__ == f"headcount.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

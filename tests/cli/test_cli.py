@@ -1,5 +1,5 @@
-"""The command line as a script sees it: exit codes, one JSON document on stdout, one line of error
-on stderr.
+"""The command line as a script sees it: exit codes, one JSON document on stdout, one line of
+error on stderr.
 """
 
 import json

@@ -30,9 +30,8 @@ def test_first_layer_is_idle_and_rounds():
 
 def test_promised_error_is_the_root_of_squares():
     draft = drafted("adaptive", TWO, bias="log", heads=6)
-    assert draft.output.error == pytest.approx(
-        np.sqrt(2) * np.hypot(*draft.facts["kernel_errors"])
-    )  # Lip of x_1 + x_2 is sqrt 2
+    # Lip of x_1 + x_2 is sqrt 2
+    assert draft.output.error == pytest.approx(np.sqrt(2) * np.hypot(*draft.facts["kernel_errors"]))
 
 
 def test_lag_zero_is_for_lin_heads_alone():

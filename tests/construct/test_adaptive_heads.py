@@ -62,9 +62,8 @@ def test_long_lags_are_refused_with_a_certificate(bias):
     with pytest.raises(Unreachable, match="needs sum") as caught:
         adaptive_for_tol(20, bias, 0.1, F32)
     assert check_weight(caught.value.certificate)
-    assert caught.value.certificate.T == (
-        20 if bias == "log" else 19
-    )  # lag 0 is free through the residual, which lin heads see too
+    # lag 0 is free through the residual, which lin heads see too
+    assert caught.value.certificate.T == (20 if bias == "log" else 19)
 
 
 def test_heads_for_a_tolerance():

@@ -1,5 +1,5 @@
-"""Every case of the table through every stage: reference, float64 model, float32 model, saved and
-loaded.
+"""Every case of the table through every stage: reference, float64 model, float32 model, saved
+and loaded.
 """
 
 import functools

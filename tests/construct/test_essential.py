@@ -51,9 +51,8 @@ def test_plain_softmax_at_the_longest_length():
     x = signs(2, 10)
     assert draft.only_longest
     assert largest_error(target, draft, x, Last()) <= promised(draft) < 1e-12
-    assert (
-        largest_error(target, draft, x[:, :4], Last()) > 0.01
-    )  # a shorter sequence is divided by less
+    # a shorter sequence is divided by less
+    assert largest_error(target, draft, x[:, :4], Last()) > 0.01
 
 
 @pytest.mark.parametrize("bias", ["lin", "log", "log1p"])
@@ -83,8 +82,8 @@ def test_lag_zero_of_a_singular_kernel():
 
 
 def test_radius_and_lipschitz_of_filtered_slots():
-    """Slots are as large as ||rho||_1 (errata 14): parity's network ends at 1, so it is not offered
-    there.
+    """Slots are as large as ||rho||_1 (errata 14): parity's network ends at 1, so it is not
+    offered there.
     """
     _target, draft = drafted(
         "essential", EssentialMemory((Exponential(0.1),)), bias="lin", tol=0.01, length=20
@@ -119,9 +118,10 @@ def test_worst_signs_come_close_to_the_promise():
         "essential", EssentialMemory((Power(1.5),)), bias="lin", heads=2, length=64
     )
     impulse = np.eye(64)[0][None, :, None]
+    # [lag]
     off = (forward(draft.model, impulse, Everywhere()) - target.reference(impulse, Everywhere()))[
         0, :, 0
-    ]  # [lag]
+    ]
     worst = np.sign(off)[::-1][None, :, None]
     assert largest_error(target, draft, worst, Last()) == pytest.approx(
         draft.output.error, rel=1e-6

@@ -1,5 +1,5 @@
-"""The separation that the latest match rests on: what is promised is what a worst sequence takes,
-and no less logit would do.
+"""The separation that the latest match rests on: what is promised is what a worst sequence
+takes, and no less logit would do.
 """
 
 import dataclasses

@@ -1,5 +1,5 @@
-"""The two scores draw the same kernel, with and without a sink; what softmax would do is seen, and
-refused.
+"""The two scores draw the same kernel, with and without a sink; what softmax would do is seen,
+and refused.
 """
 
 import dataclasses
@@ -35,15 +35,14 @@ def test_sink_changes_next_to_nothing():
     ).max()
     assert 0 < apart <= sink.output.error - plain.output.error + 1e-9
     logits = sink.model.layers[1].attention.normaliser.logit
-    assert np.array_equal(
-        logits, np.round(logits)
-    )  # whole numbers, so that float32 subtracts them exactly
+    # whole numbers, so that float32 subtracts them exactly
+    assert np.array_equal(logits, np.round(logits))
     assert max(sink.facts["sink_logits"]) < 60
 
 
 def test_plain_softmax_cancels_the_lag():
-    """Errata 17, seen: with the same heads under softmax, the answer no longer depends on what x_t
-    asks for.
+    """Errata 17, seen: with the same heads under softmax, the answer no longer depends on what
+    x_t asks for.
     """
     draft = drafted("adaptive", "prop42", bias="lin", heads=3)
     first, last = draft.model.layers

@@ -36,9 +36,8 @@ def test_depth_in_place_of_heads():
         drafted(name, TWO, bias="log", heads=n) for name, n in (("adaptive", 8), ("deep", 4))
     )
     assert [len(d.model.layers) for d in (wide, deep)] == [2, 3]
-    assert (
-        deep.facts["heads_by_memory"] == wide.facts["heads_by_memory"]
-    )  # the same heads in total (errata 12)
+    # the same heads in total (errata 12)
+    assert deep.facts["heads_by_memory"] == wide.facts["heads_by_memory"]
     assert deep.output.error == pytest.approx(wide.output.error)
     assert worst(deep, TWO) <= deep.output.at(Precision.FLOAT64)
 

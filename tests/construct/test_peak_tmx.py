@@ -29,9 +29,8 @@ def test_plain_softmax_is_exact_only_where_the_token_exists():
     draft = drafted("peak-tmx", "prop42", bias="peak", tol=1e-6, normaliser="softmax")
     assert draft.only_longest
     assert worst(draft, "prop42", 4, Last()) <= 1e-12
-    assert (
-        worst(draft, "prop42", 4) >= 0.5
-    )  # the first positions look at the first token instead of at nothing
+    # the first positions look at the first token instead of at nothing
+    assert worst(draft, "prop42", 4) >= 0.5
 
 
 def test_long_lags_in_float32():
@@ -46,8 +45,8 @@ def test_long_lags_in_float32():
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("normaliser", ["none", "softmax", "softmax-sink"])
 def test_bounds_hold_where_they_are_not_tiny(rate, normaliser):
-    """The docstring's bounds at small p, where they can be seen to hold and (within a factor of 4)
-    to be needed.
+    """The docstring's bounds at small p, where they can be seen to hold and (within a factor of
+    4) to be needed.
     """
     bound, found = PeakRetrieval(rate, normaliser, 1.0).kernel_error, 0.0
     for t in range(12):

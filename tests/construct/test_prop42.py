@@ -71,9 +71,8 @@ def test_floor_is_what_a_linear_program_finds(text):
 
 
 def test_lag_zero_and_another_lag_alone_leave_half():
-    text = (  # -1 asks for itself, 1 for the one before
-        "adaptive:lag_functions=affine(offset=0.5,slope=0.5,T=1,allow_zero=true)"
-    )
+    # -1 asks for itself, 1 for the one before
+    text = "adaptive:lag_functions=affine(offset=0.5,slope=0.5,T=1,allow_zero=true)"
     floor = dp_free_floor(targets.build(text))
     assert floor.value == 0.5
     assert check_floor(floor, answers(targets.build(text)))

@@ -11,8 +11,8 @@ from tests.construct.tokens import drafted, every_sequence, worst
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_every_short_sequence_is_answered_exactly_in_float32(bias):
-    """Keys after keys, values after values, keys stored twice, padding: whatever four tokens can do
-    in five places.
+    """Keys after keys, values after values, keys stored twice, padding: whatever four tokens can
+    do in five places.
     """
     target, draft = drafted("recall", "recall:pairs=1,symbols=2", bias, "softmax", 64)
     assert worst(target, draft, every_sequence(4, 5)) < 1e-20

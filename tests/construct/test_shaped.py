@@ -46,9 +46,8 @@ def test_plain_softmax_is_right_once_the_lag_exists_and_wrong_before(bias):
     assert draft.only_longest
     assert "from position 6 on" in draft.notes[0]
     assert max(largest_error(target, draft, x, At(t)) for t in range(6, 13)) <= promised(draft)
-    assert (
-        min(largest_error(target, draft, x[:1], At(t)) for t in range(1, 6)) > 0.9
-    )  # the nearest token, where zero was right
+    # the nearest token, where zero was right
+    assert min(largest_error(target, draft, x[:1], At(t)) for t in range(1, 6)) > 0.9
     assert "does not exist yet" in refused(
         "shaped", "fixed:lags=5,read=all", bias=bias, normaliser="softmax", tol=0.01
     )

@@ -26,9 +26,8 @@ def vertices(generator, count, slots, d):
 
 
 def from_letters(letters):
-    letters = np.concatenate(
-        [np.asarray(letters, float), np.zeros((1, len(letters[0])))]
-    )  # and missing tokens
+    # and missing tokens
+    letters = np.concatenate([np.asarray(letters, float), np.zeros((1, len(letters[0])))])
     return lambda generator, count, slots, d: letters[
         generator.integers(0, len(letters), (count, slots))
     ]
@@ -106,9 +105,8 @@ def test_lipschitz_bound_holds(case):
     bound = readout.lipschitz(slots, d)
     assert bound is not None
     far, near = points(case, 400), points(case, 400, seed=1)
-    steps = (
-        np.random.default_rng(2).random((400, 1, 1)) if case[3] is ball else 1.0
-    )  # segments stay in the ball
+    # segments stay in the ball
+    steps = np.random.default_rng(2).random((400, 1, 1)) if case[3] is ball else 1.0
     near = far + steps * (near - far)
     change = np.linalg.norm(exact(readout, far) - exact(readout, near), axis=-1)
     distance = np.sqrt(((far - near) ** 2).sum((1, 2)))
@@ -120,10 +118,8 @@ def test_barron_bound_is_the_path_norm_of_a_network_that_equals_it(case):
     readout, slots, d, _ = case
     net = readout.network(slots, d)
     if net is None:
-        assert readout.kind in (
-            "product",
-            "callable",
-        )  # the product's continuous network is checked beside its file
+        # the product's continuous network is checked beside its file
+        assert readout.kind in ("product", "callable")
         return
     z = points(case, 500)
     np.testing.assert_allclose(

@@ -1,5 +1,5 @@
-"""What every target promises, run over every entry of the registry. A new target needs one line in
-EXAMPLES here or in `memory.named`.
+"""What every target promises, run over every entry of the registry. A new target needs one line
+in EXAMPLES here or in `memory.named`.
 """
 
 import functools
@@ -183,9 +183,8 @@ def test_too_short_is_refused(target):
 def test_the_future_changes_nothing(target):
     x = np.asarray(drawn(target).x)
     row = x.shape[1] - 3
-    later = (
-        row + 1 if target.causal else row + 2
-    )  # the label of a corpus is the next token, and nothing beyond it
+    # the label of a corpus is the next token, and nothing beyond it
+    later = row + 1 if target.causal else row + 2
     changed = x.copy()
     changed[:, later:] = (
         0.5 - x[:, later:] if target.dim else (x[:, later:] + 1) % target.vocabulary

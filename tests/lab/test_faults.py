@@ -195,9 +195,8 @@ def test_a_clock_that_jumps(tmp_path):
     ends = [finish(driver) for driver in drivers]
     assert [(code, err) for code, _, err in ends] == [(0, ""), (0, "")]
     assert all(done["complete"] for _, done, _ in ends)
-    assert (
-        max(computed(log)[0].values()) <= 2
-    )  # once more at most: what the killed one had computed and not stored
+    # once more at most: what the killed one had computed and not stored
+    assert max(computed(log)[0].values()) <= 2
     assert figures(store) == undisturbed(plan(30, seconds=0.05))
 
 
@@ -244,9 +243,8 @@ def _may_mount():
 
 
 @pytest.mark.skipif(not _may_mount(), reason="this system does not let us mount a small filesystem")
-@pytest.mark.parametrize(
-    "free", [40, 90, 160]
-)  # pages left: the disk fills up while the store is made, a row or a model is written
+# pages left: the disk fills up while the store is made, a row or a model is written
+@pytest.mark.parametrize("free", [40, 90, 160])
 def test_disk_full_on_a_small_filesystem(tmp_path, free):
     place, out = tmp_path / "small", tmp_path / "out"
     place.mkdir()

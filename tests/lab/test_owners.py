@@ -53,6 +53,5 @@ def test_no_decision_reads_a_wall_clock():
     for module in (owners, sweep):
         assert "time.time" not in inspect.getsource(module)
         assert "datetime" not in inspect.getsource(module)
-    assert (
-        inspect.getsource(store).count("datetime.datetime") == 1
-    )  # the date a row is stored, for people
+    # the date a row is stored, for people
+    assert inspect.getsource(store).count("datetime.datetime") == 1

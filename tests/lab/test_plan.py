@@ -25,12 +25,13 @@ def test_one_at_a_time_is_the_baseline_and_each_value_alone():
     plan = SweepPlan(
         baseline={"value": 1}, axes={"value": [1, 2, 3], "shape": ["b"]}, one_at_a_time=True
     )
+    # the baseline once
     assert [(s.value, s.shape) for s in plan.specs(READ)] == [
         (1, "a"),
         (2, "a"),
         (3, "a"),
         (1, "b"),
-    ]  # the baseline once
+    ]
 
 
 def test_changes_go_together_and_are_crossed_with_axes():

@@ -26,6 +26,5 @@ def test_long_runs_first_do_not_foretell_hours():
     pace = Pace(lambda job: foretold[job.key])
     pace.learn(job("a", "long"), run=100.0, compiling=4.0)
     left = pace.left([job(f"s{i}", "short") for i in range(1000)], 1)
-    assert left == pytest.approx(
-        1000 * 2 * 0.1 + 4.0
-    )  # twice as long as foretold, and one compilation
+    # twice as long as foretold, and one compilation
+    assert left == pytest.approx(1000 * 2 * 0.1 + 4.0)

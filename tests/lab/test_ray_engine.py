@@ -1,5 +1,5 @@
-"""The Ray engine against a real cluster of two worker processes, with a worker killed in the middle
-of a run.
+"""The Ray engine against a real cluster of two worker processes, with a worker killed in the
+middle of a run.
 """
 
 import importlib.util

@@ -105,9 +105,8 @@ def test_the_estimate_is_measured_or_taken_from_stored_runs(store):
     jobs = jobs_of(specs, Toy())
     cost = estimate(jobs, [], Here(), Toy())
     assert (cost.to_do, cost.shapes, cost.measured) == (9, 2, 2)
-    assert cost.cpu_seconds == pytest.approx(
-        9 * 0.2, rel=0.3
-    )  # a tenth and a fifth of each shape were computed, and drawn out
+    # a tenth and a fifth of each shape were computed, and drawn out
+    assert cost.cpu_seconds == pytest.approx(9 * 0.2, rel=0.3)
     half = estimate(jobs, [], Here(2), Toy())
     assert half.seconds == pytest.approx(half.cpu_seconds / 2)
     sweep(specs[:4], store, engine=Here(), runner=Toy())

@@ -41,10 +41,8 @@ def lengths(*loss, reach=10):
 CASES = {
     # accuracy by hops; the first three are pointer chains as measured, 6 symbols
     "one layer, two hops": (hops(1.0, 0.44), Failure.DEPTH),
-    "two layers, two hops": (
-        hops(1.0, 0.74, layers=2),
-        Failure.UNDECIDED,
-    ),  # two layers suffice: not depth
+    # two layers suffice: not depth
+    "two layers, two hops": (hops(1.0, 0.74, layers=2), Failure.UNDECIDED),
     "three layers, two hops": (hops(1.0, 0.975, layers=3), Failure.NONE),
     "two layers, cliff at three": (hops(0.99, 0.98, 0.4, 0.3, layers=2), Failure.DEPTH),
     "enough layers by the theorem": (hops(1.0, 1.0, 0.47, layers=4), Failure.UNDECIDED),
@@ -61,10 +59,8 @@ CASES = {
         hops(1.0, 0.44, deeper=[1.0, 0.98]),
         Failure.DEPTH,
     ),
-    "one layer, two hops, nobody follows": (
-        hops(1.0, 0.39, deeper=[1.0, 0.41]),
-        Failure.UNDECIDED,
-    ),  # as trained for 500 steps
+    # as trained for 500 steps
+    "one layer, two hops, nobody follows": (hops(1.0, 0.39, deeper=[1.0, 0.41]), Failure.UNDECIDED),
     "two hops at chance, nobody follows": (
         hops(0.996, 0.167, deeper=[1.0, 1 / 6]),
         Failure.UNDECIDED,

@@ -131,9 +131,8 @@ def test_bca_is_the_textbook_formula():
     ends = np.quantile(means, stats.norm.cdf(z0 + z / (1 - acceleration * z)))
     ours = bca_interval(effects, 0.90, resamples=100_000, seed=3)
     assert ours.to_json() == pytest.approx(ends.tolist(), abs=0.02 * np.ptp(ends))
-    assert ours.high - effects.mean() > 1.2 * (
-        effects.mean() - ours.low
-    )  # it sees the skewness, which t does not
+    # it sees the skewness, which t does not
+    assert ours.high - effects.mean() > 1.2 * (effects.mean() - ours.low)
 
 
 def test_bca_is_scipys_and_repeats_itself():
@@ -164,11 +163,8 @@ def test_seeds_that_all_agree_are_judged_by_the_sign_test():
 @pytest.mark.parametrize(
     ("p", "size", "adjusted"),
     [
-        (
-            [0.01, 0.04, 0.03, 0.005],
-            None,
-            [0.03, 0.06, 0.06, 0.02],
-        ),  # sorted .005x4 .01x3 .03x2 .04x1 -> .04, raised to .06
+        # sorted .005x4 .01x3 .03x2 .04x1 -> .04, raised to .06
+        ([0.01, 0.04, 0.03, 0.005], None, [0.03, 0.06, 0.06, 0.02]),
         ([0.02], 8, [0.16]),
         ([0.001, 0.01], 8, [0.008, 0.07]),
         ([0.5, 0.9], None, [1.0, 1.0]),
@@ -215,9 +211,8 @@ def test_false_support_at_the_margin(noise, seeds):
     assert (Region(low=MARGIN).p(effects) <= ALPHA).mean() <= CEILING
     assert (Region(high=MARGIN).p(effects) <= ALPHA).mean() <= CEILING
     assert (Region(-MARGIN, MARGIN).p(effects) <= ALPHA).mean() <= CEILING
-    narrow = MARGIN + 0.1 * NOISE[noise](
-        np.random.default_rng(seeds + 1), (STUDIES, seeds)
-    )  # TOST with power at its other end
+    # TOST with power at its other end
+    narrow = MARGIN + 0.1 * NOISE[noise](np.random.default_rng(seeds + 1), (STUDIES, seeds))
     assert 0.02 <= (Region(-MARGIN, MARGIN).p(narrow) <= ALPHA).mean() <= CEILING
 
 

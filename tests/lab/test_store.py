@@ -88,9 +88,8 @@ def test_the_claims_of_a_process_that_is_gone_lapse(path):
         store.enter()
         connection = sqlite3.connect(path)
         with connection:
-            connection.execute(
-                "UPDATE owners SET owner = 'dead', started = '1'"
-            )  # our number, but another process
+            # our number, but another process
+            connection.execute("UPDATE owners SET owner = 'dead', started = '1'")
             connection.execute("INSERT INTO claims VALUES (?, 'dead')", (IDS[0],))
             connection.execute("INSERT INTO claims VALUES (?, 'never entered')", (IDS[1],))
         connection.close()

@@ -24,9 +24,8 @@ QUICK = {"steps": 12, "batch": 256, "length": 32, "log": 4, "evaluation": {"batc
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv(
-        "HEADCOUNT_CACHE", str(tmp_path_factory.getbasetemp() / "programs")
-    )  # compiled once for all tests here
+    # compiled once for all tests here
+    monkeypatch.setenv("HEADCOUNT_CACHE", str(tmp_path_factory.getbasetemp() / "programs"))
 
 
 def specs(model, seeds=3, **train):

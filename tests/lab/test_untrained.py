@@ -42,9 +42,10 @@ def test_numbers_are_those_of_the_studies_and_a_corpus_goes_to_those_that_read_i
     assert numbers_of("1a", Profile.SMOKE, str(text)) == known_numbers(
         studies_of(["1a"], Profile.SMOKE, str(text))
     )
+    # the corpus is not its own
     assert numbers_of("3a", Profile.SMOKE, str(text)) == known_numbers(
         studies_of(["3a"], Profile.SMOKE)
-    )  # the corpus is not its own
+    )
 
 
 def test_without_rates_there_are_no_tables():

@@ -1,5 +1,5 @@
-"""Verdicts: synthetic results that must give each outcome and each qualifier, and studies under the
-null that must not.
+"""Verdicts: synthetic results that must give each outcome and each qualifier, and studies under
+the null that must not.
 """
 
 import dataclasses
@@ -113,9 +113,8 @@ def test_trainability_when_the_losing_arm_is_far_above_its_floor():
     losses = {"lin": 0.2, "log": 0.001}
     assert verdict(losses, floors={"lin": 1e-8}).qualifiers == (Qualifier.TRAINABILITY,)
     assert verdict(losses, floors={"lin": 0.1}).qualifiers == ()
-    assert (
-        verdict(losses, floors={"log": 1e-8}).qualifiers == ()
-    )  # the winning arm's floor says nothing
+    # the winning arm's floor says nothing
+    assert verdict(losses, floors={"log": 1e-8}).qualifiers == ()
     assert verdict(losses).qualifiers == ()  # no floor, no claim
     found = verdict(losses, floors={"lin": 1e-8})
     assert found.floor == 1e-8
@@ -175,9 +174,8 @@ def test_a_benefit_that_fails_for_want_of_training_says_so():
     found = verdict(equal, floors={"lin": 0.15, "log": 1e-8})
     assert (found.outcome, found.qualifiers) == (Outcome.NOT_SUPPORTED, (Qualifier.TRAINABILITY,))
     assert "log learned 0.1" in found.sentence
-    assert (
-        verdict(equal, floors={"lin": 1e-8, "log": 0.15}).qualifiers == ()
-    )  # log was to be better, and is where it can be
+    # log was to be better, and is where it can be
+    assert verdict(equal, floors={"lin": 1e-8, "log": 0.15}).qualifiers == ()
 
 
 def test_a_benefit_between_arms_that_learned_nothing_is_not_refuted():
@@ -450,8 +448,8 @@ def _rates(hypothesis, true, noise, studies, seeds, rng):
 @pytest.mark.parametrize("noise", list(NOISE))
 @pytest.mark.parametrize("seeds", [5, 10])
 def test_whole_studies_at_the_margin(noise, seeds):
-    """1,000 complete studies with the effect exactly at the margin: neither false support nor false
-    refutation above 5%.
+    """1,000 complete studies with the effect exactly at the margin: neither false support nor
+    false refutation above 5%.
     """
     studies = 1000
     ceiling = stats.binom.ppf(0.999, studies, 0.05) / studies
@@ -461,9 +459,8 @@ def test_whole_studies_at_the_margin(noise, seeds):
     )
     assert supported <= ceiling
     assert refuted <= ceiling
-    assert (
-        supported + refuted > 0.03
-    )  # the machine does decide: these are not zeros by construction
+    # the machine does decide: these are not zeros by construction
+    assert supported + refuted > 0.03
 
 
 def test_many_cells_do_not_inflate_refutation():

@@ -100,8 +100,8 @@ def test_parity_barron_bound_by_hand():
 
 @pytest.mark.parametrize(("p", "d"), [(1, 1), (2, 1), (3, 2), (4, 1)])
 def test_product_barron_bound_is_the_limit_of_explicit_networks(p, d):
-    """Discretise the integral of the docstring: the networks tend to f, and their path norms to the
-    bound from below.
+    """Discretise the integral of the docstring: the networks tend to f, and their path norms to
+    the bound from below.
     """
     readout, norms, errors = Product(), [], []
     generator = np.random.default_rng(0)

@@ -32,9 +32,8 @@ def test_each_kind_takes_its_path():
     assert path(1000, 1000, attention="dot", normaliser="none") == "rows"
     assert path(1000, 1000, attention="tmx") == "rows"
     assert path(1000, 1, attention="dot") == "rows"
-    assert (
-        path(5000, 5000, attention="dot") == "rows"
-    )  # N^2 weights of one sequence would be too many
+    # N^2 weights of one sequence would be too many
+    assert path(5000, 5000, attention="dot") == "rows"
     assert path(8, 8, attention="dp-free") == "rows"
 
 
@@ -117,9 +116,8 @@ def test_rows_that_see_nothing_give_zero_and_every_length_works(attention):
         x = jnp.ones((1, length, 1))
         out = layer(model.embedding.stream(x), np.arange(length))
         assert bool(jnp.isfinite(out).all())
-        np.testing.assert_array_equal(
-            out[:, 0], 0
-        )  # lag 0 is excluded: the first position sees nothing
+        # lag 0 is excluded: the first position sees nothing
+        np.testing.assert_array_equal(out[:, 0], 0)
         np.testing.assert_allclose(model(x, Last()), model(x, Everywhere())[:, -1:], atol=1e-5)
 
 
@@ -132,8 +130,8 @@ def test_a_peak_head_returns_its_lag():
 
 
 def test_tmx_reads_the_lag_that_the_token_asks_for(x64):
-    """Normalisation-free TMX with many steep heads' sum is Lemma F.2's shifted kernel: e^{-b (s -
-    g)}.
+    """Normalisation-free TMX with many steep heads' sum is Lemma F.2's shifted kernel: e^{-b (s
+    - g)}.
     """
     model = ModelSpec(
         heads=1, width=1, hidden=1, head_dim=1, attention="tmx", bias="lin", normaliser="none"

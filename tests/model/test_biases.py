@@ -124,9 +124,8 @@ def test_through_softplus_a_rate_of_0_starts_at_the_smallest():
     stored = Positive.SOFTPLUS.stored(rates)
     np.testing.assert_allclose(Positive.SOFTPLUS.rate(stored), TINY, rtol=1e-5)
     gradient = jax.grad(lambda r: Positive.SOFTPLUS.rate(r).sum())(stored)
-    np.testing.assert_allclose(
-        gradient, TINY, rtol=1e-5
-    )  # a step changes a small rate in proportion to it
+    # a step changes a small rate in proportion to it
+    np.testing.assert_allclose(gradient, TINY, rtol=1e-5)
     bias = Lin.init(SHAPE, jax.random.key(0), low=0.0, high=0.0, positive=Positive.SOFTPLUS)
     assert np.isfinite(bias.rate).all()
     assert np.isfinite(logits(bias, [0, 1000])).all()

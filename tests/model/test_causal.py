@@ -85,8 +85,8 @@ def same(found, expected, tolerance):
 
 @pytest.mark.parametrize(("bias", "normaliser"), PARAMETERS)
 def test_outputs_and_gradients_equal_the_general_path(bias, normaliser, monkeypatch, x64):
-    """The other path builds [B, H, N, N] weights row by row and is differentiated by JAX; both meet
-    the reference in contracts.
+    """The other path builds [B, H, N, N] weights row by row and is differentiated by JAX; both
+    meet the reference in contracts.
     """
     layer, x = layer_and_stream(bias, normaliser)
     assert layer.path(N, N) == "causal"

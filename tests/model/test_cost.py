@@ -31,12 +31,8 @@ def test_one_read_of_contracted_heads():
     model = build(attention="dp-free")
     expected = (
         2 * 1 * 4  # embedding at the one row
-        + 2
-        * 1
-        * 10
-        * (
-            3 + 2 * 1
-        )  # two heads, ten lags: bias, exp, divide, and a multiply-add of the one feature
+        # two heads, ten lags: bias, exp, divide, and a multiply-add of the one feature
+        + 2 * 1 * 10 * (3 + 2 * 1)
         + 2 * 1 * 2 * 1 * 4  # what was gathered, mapped to the stream
         + 2 * 2 * 2 * 4 * 1  # W_V lift, once
         + 4  # residual
@@ -97,11 +93,8 @@ def test_baselines_by_hand(text, parameters, state):
 def test_one_read_of_bare_heads():
     model = baselines.build("heads:heads=3", 2, None, 2, jax.random.key(0))
     expected = (
-        3
-        * 10
-        * (
-            3 + 2 * 2
-        )  # three heads, ten lags: bias, exp, divide, and a multiply-add of both features
+        # three heads, ten lags: bias, exp, divide, and a multiply-add of both features
+        3 * 10 * (3 + 2 * 2)
         + 3 * 2 * 2 * 2  # W_O W_V, once
         + 3 * 2 * 2 * 2  # what was gathered, mapped
     )

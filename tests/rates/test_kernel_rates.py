@@ -75,8 +75,8 @@ def test_rate_over_a_long_window():
 
 
 def test_no_power_law_fits_as_well():
-    """log(error) is straight in H, not in log H: the residual of the first line is less than half
-    that of the second.
+    """log(error) is straight in H, not in log H: the residual of the first line is less than
+    half that of the second.
     """
     problem, heads = Problem(Power(0.5), family("lin"), window=1001), np.array([2, 4, 6, 8])
     logs = np.log([measure(problem, fit_heads(problem, int(h)).head_sum).l1 for h in heads])

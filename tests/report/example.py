@@ -1,5 +1,5 @@
-"""A worked example with made-up numbers, shaped like a real report: every kind of section, outcome,
-curve and refusal mark.
+"""A worked example with made-up numbers, shaped like a real report: every kind of section,
+outcome, curve and refusal mark.
 """
 
 import math

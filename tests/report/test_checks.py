@@ -55,9 +55,6 @@ def test_what_is_shown_beside_the_studies():
     evidence = [f"seen at {e.id}" for e in (*FINDINGS, *ERRATA)]
     both, none = checks.Beside.of(evidence, [], [TABLE]), checks.Beside.of(evidence, [], [])
     assert (len(both.tables), len(both.figures), both.sections) == (1, 1, (checks.RATES,))
-    assert (none.tables, none.figures, none.sections) == (
-        (),
-        (),
-        (),
-    )  # no section without its tables
+    # no section without its tables
+    assert (none.tables, none.figures, none.sections) == ((), (), ())
     assert both.errata == none.errata != ()

@@ -1,5 +1,5 @@
-"""Drawings: the same bytes each time, the same numbers as the data, nothing cut off, no name over
-another.
+"""Drawings: the same bytes each time, the same numbers as the data, nothing cut off, no name
+over another.
 """
 
 import csv

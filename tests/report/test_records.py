@@ -24,9 +24,8 @@ from tests.report import example
 def test_a_lower_bound_above_the_possible_value_is_refused():
     with pytest.raises(InputError, match="lower bound 2 above the possible value 1"):
         Arm("4a", "lin", possible=Possible(1.0, 2.0))
-    Arm(
-        "4a", "lin", metric=ACCURACY, possible=Possible(1.0, 2.0)
-    )  # where larger is better there is no such order
+    # where larger is better there is no such order
+    Arm("4a", "lin", metric=ACCURACY, possible=Possible(1.0, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -81,9 +80,8 @@ def test_one_exact_seed_below_the_certificate_is_a_doubt():
     )
     assert ["learned 0.19" in doubt for doubt in arm.doubts()] == [True]
     assert dataclasses.replace(arm, metric=Metric("MSE")).doubts() == ()  # a sampled loss has noise
-    assert (
-        dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3, best=0.2)).doubts() == ()
-    )  # the end of an interval is no seed
+    # the end of an interval is no seed
+    assert dataclasses.replace(arm, learned=Learned(0.21, 0.19, 0.23, 3, best=0.2)).doubts() == ()
     assert len(dataclasses.replace(arm, learned=Learned(0.19, 0.17, 0.21, 3)).doubts()) == 1
 
 

@@ -44,10 +44,8 @@ def test_bounds_are_drawn_where_they_explain_the_loss_and_the_constant_answer_is
     easy = Numbers(possible=1e-31, lower=1e-9, float32=1e-13)
     made = outcome([learned("a", [1.0] * 3, far, x=1.0), learned("b", [1e-3] * 3, easy, x=2.0)])
     found = curves(made)
-    assert (found["lin", "lower"].x, found["lin", "lower"].y) == (
-        (1.0,),
-        (0.9,),
-    )  # 1e-9 is far below 1e-3
+    # 1e-9 is far below 1e-3
+    assert (found["lin", "lower"].x, found["lin", "lower"].y) == ((1.0,), (0.9,))
     assert (found["lin", "floor"].x, found["lin", "floor"].y) == ((2.0,), (1e-13,))
     assert "Certified lower bounds (affine readouts only)" in study_figure(made).caption
     zero = outcome([learned("a", [1e-3] * 3, Numbers(possible=0.0, lower=0.0), x=1.0)])

@@ -1,5 +1,5 @@
-"""The error of a sum of heads in 60-digit arithmetic by other means than the package's: mpmath, lag
-by lag, tails by Hurwitz zeta.
+"""The error of a sum of heads in 60-digit arithmetic by other means than the package's: mpmath,
+lag by lag, tails by Hurwitz zeta.
 """
 
 import mpmath

@@ -109,11 +109,8 @@ def test_crossings_are_all_found():
         weights = [-a * b * c, a * b + b * c + a * c, -(a + b + c), 1.0]
         terms = [Term(arb(w), Lin(), 1.0 + k) for k, w in enumerate(weights)]
         partial = [sum((t.coefficient for t in terms[: k + 1]), arb(0)) for k in range(4)]
-        assert crossings(terms, partial, 0) == [
-            1,
-            1,
-            2,
-        ]  # zeros at x = 0.105, 0.693, 1.609: the first lag behind each
+        # zeros at x = 0.105, 0.693, 1.609: the first lag behind each
+        assert crossings(terms, partial, 0) == [1, 1, 2]
 
 
 def test_exact_fits_measure_zero():

@@ -1,5 +1,5 @@
-"""For random kernels, biases, heads and budgets: bound <= error, the error is right, and more never
-hurts.
+"""For random kernels, biases, heads and budgets: bound <= error, the error is right, and more
+never hurts.
 """
 
 import dataclasses

@@ -150,9 +150,8 @@ def test_norms_and_windows():
         result = fit_kernel("lag:1", heads=1, budget=10, norm=norm, window=16)
         assert result.norm == norm
         assert result.lower_bound.value <= result.error[norm]
-        assert (
-            result.errors.tail.included
-        )  # a lag kernel is zero beyond its lag, so the heads' tail counts
+        # a lag kernel is zero beyond its lag, so the heads' tail counts
+        assert result.errors.tail.included
 
 
 REFUSED = [

@@ -103,8 +103,8 @@ def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
     st.booleans(),
 )
 def test_no_existing_error_is_below_the_bound(k, name, which, size, seed, meeting):
-    """Heads that meet the kernel on the first lags from 1 on, or least squares there: any weights
-    refute a bound that is too high.
+    """Heads that meet the kernel on the first lags from 1 on, or least squares there: any
+    weights refute a bound that is too high.
     """
     budget, heads = size
     problem, bound = bounded(k, name, which, budget, heads)
@@ -137,8 +137,8 @@ def test_no_existing_error_is_below_the_bound(k, name, which, size, seed, meetin
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.parametrize("kernel", [Lag(3), Window(4), Exponential(0.3)])
 def test_a_free_lag_never_costs(kernel, name):
-    """Leaving lag 0 out lowers the norm: the old bound without lag 0 holds with it, not the other
-    way round.
+    """Leaving lag 0 out lowers the norm: the old bound without lag 0 holds with it, not the
+    other way round.
     """
     counted = Problem(kernel, family(name), Norm.L1, WINDOW, 40.0)
     free = dataclasses.replace(counted, residual=True)

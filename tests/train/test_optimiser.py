@@ -77,6 +77,5 @@ def test_updates_are_those_of_optax(options, theirs):
             stepped.append((optax.apply_updates(params, updates), state))
         mine, other = stepped
     for name in weights:
-        np.testing.assert_allclose(
-            mine[0][name], other[0][name], rtol=1e-5
-        )  # 1 - b2 is rounded in float32
+        # 1 - b2 is rounded in float32
+        np.testing.assert_allclose(mine[0][name], other[0][name], rtol=1e-5)

@@ -1,5 +1,5 @@
-"""The exact loss: against basis inputs, against the float64 reference, against sampling; and when
-it is refused.
+"""The exact loss: against basis inputs, against the float64 reference, against sampling; and
+when it is refused.
 """
 
 import equinox as eqx

@@ -131,9 +131,8 @@ def test_divergence_is_an_outcome(lr, limit):
     assert record.final == {}
     assert all(step < record.step for step in record.metrics["step"])
     assert all(np.isfinite(values).all() for values in record.metrics.values())
-    assert all(
-        np.isfinite(leaf).all() for leaf in jax.tree.leaves(run.model)
-    )  # the weights before the bad step
+    # the weights before the bad step
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(run.model))
 
 
 def test_finite_data_are_used_in_whole_epochs_and_overfitted():

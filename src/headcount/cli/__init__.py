@@ -65,9 +65,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if not hasattr(
-            error, "format_message"
-        ):  # only usage errors are expected here; a bug shows its traceback
+        # only usage errors are expected here; a bug shows its traceback
+        if not hasattr(error, "format_message"):
             raise
         _fail(f"{error.format_message().rstrip('.')}{_given(error)}; see headcount --help", 2)
     sys.exit(code if isinstance(code, int) else 0)

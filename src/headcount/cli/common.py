@@ -11,20 +11,18 @@ from typing import Any
 
 from rich.console import Console
 
-_known = (
-    sys.stdout.isatty() or "COLUMNS" in os.environ
-)  # a file or a pipe has no width: tables get room
-console = Console(
-    highlight=False, soft_wrap=True, width=None if _known else 140
-)  # human output: stdout
+# a file or a pipe has no width: tables get room
+_known = sys.stdout.isatty() or "COLUMNS" in os.environ
+# human output: stdout
+console = Console(highlight=False, soft_wrap=True, width=None if _known else 140)
 progress_console = Console(stderr=True, highlight=False)
 QUIET_SECONDS = 2.0  # without a terminal, a line of progress no more often than this
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A function that tells how far the work is, on stderr: one changing line on a terminal, else a
-    line now and then.
+    """A function that tells how far the work is, on stderr: one changing line on a terminal,
+    else a line now and then.
     """
     if progress_console.is_terminal:
         with progress_console.status("…") as status:
@@ -47,8 +45,8 @@ def number(value: float | None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Exactly one JSON document on stdout. Infinite and undefined numbers become null: JSON has no
-    others.
+    """Exactly one JSON document on stdout. Infinite and undefined numbers become null: JSON has
+    no others.
     """
     sys.stdout.write(json.dumps(_finite(value), indent=2, allow_nan=False) + "\n")
 

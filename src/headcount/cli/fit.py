@@ -1,5 +1,5 @@
-"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the other
-numbers.
+"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the
+other numbers.
 """
 
 import math
@@ -50,8 +50,8 @@ def fit(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and what
-    float32 keeps of it.
+    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and
+    what float32 keeps of it.
     """
     from headcount.theory.kernel_fit import fit_kernel  # scipy and flint: not needed for --help
 

@@ -74,8 +74,8 @@ def sweep(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """Compute every run of a plan that the store does not hold yet. Running the same command again
-    continues.
+    """Compute every run of a plan that the store does not hold yet. Running the same command
+    again continues.
     """
     if example:
         sys.stdout.write(EXAMPLE)
@@ -91,10 +91,8 @@ def sweep(
         jobs = lab.jobs_of(plan, runner)
         _dry_run(jobs, store, chosen, runner, json)
         return
-    with (
-        watcher() as watch,
-        contextlib.redirect_stdout(sys.stderr),
-    ):  # Ray prints; stdout is for the answer alone
+    # Ray prints; stdout is for the answer alone
+    with watcher() as watch, contextlib.redirect_stdout(sys.stderr):
         done = lab.sweep(
             plan,
             store,

@@ -40,9 +40,9 @@ def train(
     if out is not None:
         refuse_occupied(out)
     from headcount.model.save import save
-    from headcount.train.run import (
-        train as trained,
-    )  # jax: not needed for --help or a misspelt file
+
+    # jax: not needed for --help or a misspelt file
+    from headcount.train.run import train as trained
     from headcount.train.spec import RunSpec
 
     run = RunSpec.from_values(values)

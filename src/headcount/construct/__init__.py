@@ -1,5 +1,5 @@
-"""Weights by formula: models that are written down, not trained. One theorem a file; importing this
-registers them.
+"""Weights by formula: models that are written down, not trained. One theorem a file; importing
+this registers them.
 """
 
 from headcount.construct import adaptive as adaptive

@@ -77,9 +77,8 @@ def network_refusals(
 ) -> list[str]:
     """Why lags or answers cannot be computed by networks."""
     found = lag_refusals(target, request.bias == "log" if log is None else log)
-    if (
-        request.bias == "log" and log is False and not found
-    ):  # the stream holds g, but log heads still cannot see lag 0
+    # the stream holds g, but log heads still cannot see lag 0
+    if request.bias == "log" and log is False and not found:
         found = [reason for reason in lag_refusals(target, log=True) if "lag 0" in reason]
     return found + readout_refusals(target.readout, len(target.lag_functions) + 1, target.inputs)
 
@@ -113,8 +112,8 @@ def choose_heads(
     readout: NetworkFit,
     limits: list[Limits],
 ) -> tuple[AdaptiveHeads, ...]:
-    """Heads for every memory: the fewest within the tolerance (and the rounding conditions), or the
-    number given, layer by layer.
+    """Heads for every memory: the fewest within the tolerance (and the rounding conditions), or
+    the number given, layer by layer.
     """
     if request.tol is None:
         made: dict[int, AdaptiveHeads] = {}
@@ -143,8 +142,8 @@ def choose_heads(
 
 
 def _mendable(net: LagNetwork, networks: list[LagNetwork]) -> float:
-    """How far `memory_i` may be off so that every later lag function still rounds to the exact lag
-    (errata 9).
+    """How far `memory_i` may be off so that every later lag function still rounds to the exact
+    lag (errata 9).
     """
     later = [n for n in networks if n.arguments > net.index]
     return min(

@@ -47,8 +47,8 @@ EXPONENT_OPERATIONS = 6  # roundings of an exponent
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What the score allows: the steepest rate, and the share of the affordable sum|a| (exponents
-    that are not small cost digits).
+    """What the score allows: the steepest rate, and the share of the affordable sum|a|
+    (exponents that are not small cost digits).
     """
 
     steepest: float = STEEPEST
@@ -195,8 +195,8 @@ def adaptive_for_count(
 
 
 def split_adaptive(lags: list[int], request: Request, limits: list[Limits]) -> list[AdaptiveHeads]:
-    """`request.heads` heads shared by memories: lin as for fixed lags, log evenly with the surplus
-    at the longest.
+    """`request.heads` heads shared by memories: lin as for fixed lags, log evenly with the
+    surplus at the longest.
     """
     total = request.heads or 0
     require(
@@ -231,9 +231,8 @@ def _on_grid(T: int, kernel: KernelHeads, budget: float, steepest: float) -> Ada
     the better of the two is kept.
     """
     problem = Problem(Lag(T), family("lin"), Norm.L1, None, budget)
-    made = [
-        measured(T, "lin", np.ones(1), np.zeros(1), "zero")
-    ]  # below the threshold of Theorem A nothing beats it
+    # below the threshold of Theorem A nothing beats it
+    made = [measured(T, "lin", np.ones(1), np.zeros(1), "zero")]
     for rounded in (np.round, np.floor) if kernel.heads.heads else ():
         roots = np.minimum(
             rounded(np.sqrt(kernel.rates) * GRID), math.floor(math.sqrt(steepest) * GRID)

@@ -36,12 +36,11 @@ SLACK = 1e-13  # of the promise's own evaluation in float64
 
 
 def once(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A call compiled for speed of compilation; arguments may be models. Equal structures and sizes
-    share a program.
+    """A call compiled for speed of compilation; arguments may be models. Equal structures and
+    sizes share a program.
     """
-    arrays, rest = eqx.partition(
-        arguments, lambda leaf: isinstance(leaf, jax.Array)
-    )  # rows stay NumPy: they are static
+    # rows stay NumPy: they are static
+    arrays, rest = eqx.partition(arguments, lambda leaf: isinstance(leaf, jax.Array))
     leaves, tree = jax.tree.flatten(rest)
     fixed = tuple(_Same(leaf) for leaf in leaves)
     return _compiled()(arrays, function, fixed, tree)
@@ -104,9 +103,8 @@ def probes(
             Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read)
         )
     if not only_longest:
-        least = max(
-            target.shortest, target.read.position if isinstance(target.read, At) else 1
-        )  # the row that is read must exist
+        # the row that is read must exist
+        least = max(target.shortest, target.read.position if isinstance(target.read, At) else 1)
         made.append(Probe("shortest", x[:, :least], target.read))
         every = max(min(EVERYWHERE_LENGTH, x.shape[1]), target.shortest)
         if every <= 4 * EVERYWHERE_LENGTH:
@@ -130,8 +128,8 @@ def _sample(target: AbstractTarget, length: int) -> np.ndarray:
 
 
 def _letters(target: AbstractTarget) -> np.ndarray:
-    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the domain.
-    [V, d]
+    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the
+    domain.  [V, d]
     """
     inputs = unnamed(target).inputs  # type: ignore[attr-defined]
     if inputs.alphabet is not None:
@@ -159,8 +157,8 @@ def _extremes(target: AbstractTarget, length: int) -> np.ndarray:
 def _adversarial(
     target: AbstractTarget, model: Transformer, x: np.ndarray, read: AbstractRead
 ) -> np.ndarray:
-    """Tokens chosen to raise the error at the last row read, its own token kept (it may decide the
-    lags).  [B, N, d]
+    """Tokens chosen to raise the error at the last row read, its own token kept (it may decide
+    the lags).  [B, N, d]
     """
     letters = _letters(target)
     row = int(read.rows(x.shape[1])[-1])
@@ -255,9 +253,10 @@ def measure(target: AbstractTarget, model: Transformer, inputs: list[Probe]) -> 
     sup, square, answers, sequences = 0.0, 0.0, 0, 0
     for probe in inputs:
         x = probe.x.astype(dtype) if target.vocabulary is None else probe.x
+        # [B, R, o]
         found = np.asarray(
             once(lambda m, x, read=probe.read: m(x, read), model, jnp.asarray(x)), np.float64
-        )  # [B, R, o]
+        )
         wanted, counted = reference(target, probe.x, probe.read)
         off = np.abs(found - wanted)[counted]
         off = np.where(np.isfinite(off), off, np.inf)

@@ -62,8 +62,8 @@ def _neurons(ffn: Any) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class LayerError:
-    """One line of the error budget: what a subspace was allowed to be off, and what it was at most
-    on the checked inputs.
+    """One line of the error budget: what a subspace was allowed to be off, and what it was at
+    most on the checked inputs.
     """
 
     layer: int

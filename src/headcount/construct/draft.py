@@ -96,8 +96,8 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """An error in exact arithmetic, and what rounding may add: at most `amplification` units in the
-    last place.
+    """An error in exact arithmetic, and what rounding may add: at most `amplification` units in
+    the last place.
     """
 
     error: float
@@ -127,9 +127,8 @@ class Claim:
     part: str  # "attention" or "ffn"
     space: str
     coordinates: slice
-    exact: Callable[
-        [np.ndarray], np.ndarray
-    ]  # one sequence [N, d] or [N] → [N, size]; NaN rows are not claimed
+    # one sequence [N, d] or [N] → [N, size]; NaN rows are not claimed
+    exact: Callable[[np.ndarray], np.ndarray]
     bound: Bound
     why: str
 
@@ -143,12 +142,10 @@ class Draft:
     output: Bound
     theorem: Ref
     notes: tuple[str, ...] = ()
-    facts: dict[str, Any] = dataclasses.field(
-        default_factory=dict
-    )  # numbers worth showing: sum|a|, digits lost, …
-    only_longest: bool = (
-        False  # True: exact only for sequences of the requested length (plain softmax)
-    )
+    # numbers worth showing: sum|a|, digits lost, …
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    # True: exact only for sequences of the requested length (plain softmax)
+    only_longest: bool = False
 
 
 class AbstractConstruction(abc.ABC):

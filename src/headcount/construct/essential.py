@@ -130,8 +130,8 @@ def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> Kernel
 
 
 def window_of(kernel: AbstractKernel, request: Request) -> int:
-    """The lags that exist, and no fewer than make a well-posed fit; a kernel of finite support is
-    seen whole.
+    """The lags that exist, and no fewer than make a well-posed fit; a kernel of finite support
+    is seen whole.
     """
     return max(request.length, LEAST_WINDOW, kernel.support or 1)
 
@@ -142,8 +142,8 @@ def radius(found: EssentialMemory, request: Request) -> float:
 
 
 def lag_zero(heads: KernelHeads) -> float:
-    """rho(0) minus what the heads give at lag 0 (every lin and log1p curve is 1 there, log does not
-    see it).
+    """rho(0) minus what the heads give at lag 0 (every lin and log1p curve is 1 there, log does
+    not see it).
     """
     here = sum(heads.heads.coefficients, fmpq(0)) if heads.heads.family.first_lag == 0 else fmpq(0)
     return float(fmpq(*float(heads.kernel.values(1)[0]).as_integer_ratio()) - here)

@@ -72,8 +72,8 @@ def head_masses(bias: str, rates: np.ndarray, length: int) -> np.ndarray:
 
 
 def affordable(tol: float | None, precision: Precision) -> float:
-    """The largest sum|a| worth having: rounding costs about unit * sum|a|, and shall stay below a
-    quarter of the tolerance.
+    """The largest sum|a| worth having: rounding costs about unit * sum|a|, and shall stay below
+    a quarter of the tolerance.
     """
     return (0.02 if tol is None else tol / 4) / precision.unit
 
@@ -110,8 +110,8 @@ def heads_for_tol(
 
 
 def _lighter(problem: Problem, made: KernelHeads, tol: float) -> KernelHeads:
-    """As many heads with smaller coefficients, as long as the tolerance holds: less to cancel, less
-    to round.
+    """As many heads with smaller coefficients, as long as the tolerance holds: less to cancel,
+    less to round.
     """
     for _ in range(LIGHTER):
         sparing = dataclasses.replace(problem, budget=float(np.abs(made.coefficients).sum()) / 16)
@@ -135,8 +135,8 @@ def _counted(problem: Problem, heads: int) -> KernelHeads:
 
 
 def refuse_budget(problem: Problem, tol: float, precision: Precision) -> None:
-    """Refuse where no number of heads within the budget reaches the tolerance (dual certificate),
-    x_t free through the residual.
+    """Refuse where no number of heads within the budget reaches the tolerance (dual
+    certificate), x_t free through the residual.
     """
     problem = dataclasses.replace(problem, residual=True)
     floor = lower_bound(problem)
@@ -205,7 +205,7 @@ def _power(log10: float) -> str:
 
 
 def sink_logits(rates: np.ndarray) -> np.ndarray:
-    """-log(1 - e^{-b}): with this sink softmax divides a lin head by 1/(1-e^{-b}) at every position
-    (numerics 5).  [H]
+    """-log(1 - e^{-b}): with this sink softmax divides a lin head by 1/(1-e^{-b}) at every
+    position (numerics 5).  [H]
     """
     return np.array([-math.log(-math.expm1(-b)) for b in rates])

@@ -98,8 +98,8 @@ def lag_refusals(target: AdaptiveMemory, log: bool) -> list[str]:
 def lag_networks(
     target: AdaptiveMemory, request: Request, stages: tuple[tuple[int, ...], ...], log: bool
 ) -> list[LagNetwork]:
-    """A network for every lag function, exact unless the width (of the layer that holds a stage's
-    functions and the constant) forbids it.
+    """A network for every lag function, exact unless the width (of the layer that holds a
+    stage's functions and the constant) forbids it.
     """
     assert target.inputs.alphabet is not None  # else `lag_refusals` spoke
     together = {i: len(stage) for stage in stages for i in stage}
@@ -114,9 +114,8 @@ def lag_networks(
         off = np.abs(
             fit.networks[0](points.reshape(len(points), -1)) - (np.log(lags) if log else lags)
         )
-        present = np.array(
-            [tuple(tokens[0]) in target.inputs.alphabet for tokens in points]
-        )  # x_t itself is never missing
+        # x_t itself is never missing
+        present = np.array([tuple(tokens[0]) in target.inputs.alphabet for tokens in points])
         made.append(
             LagNetwork(i, n, int(lags[present].max()), fit.networks[0], float(off.max()), log)
         )

@@ -57,16 +57,15 @@ EXACT_IN_FLOAT32 = 2**24  # whole multiples of a power of two
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lookup:
-    """What is asked and what may answer; `asked` [q, V] picks the coordinates of a token that take
-    part in the match.
+    """What is asked and what may answer; `asked` [q, V] picks the coordinates of a token that
+    take part in the match.
     """
 
     vocabulary: int
     asked: np.ndarray  # [q, V]
     may_answer: np.ndarray | None  # [V] of 0 and 1, None where any token may
-    answers: Callable[
-        [np.ndarray], np.ndarray
-    ]  # one sequence [N] → labels [N], -1 for none: from the definition
+    # one sequence [N] → labels [N], -1 for none: from the definition
+    answers: Callable[[np.ndarray], np.ndarray]
 
     @property
     def indicators(self) -> int:
@@ -110,8 +109,8 @@ def match_logit(bias: str, rate: int, length: int) -> int:
 
 
 def previous_leak(bias: str, rate: float) -> float:
-    """mu: softmax mass beside lag 1. A peak -p(s-1)^2 has e^-p at lag 0 and e^{-p k^2} at lag 1 +
-    k; a table has none.
+    """mu: softmax mass beside lag 1. A peak -p(s-1)^2 has e^-p at lag 0 and e^{-p k^2} at lag 1
+    + k; a table has none.
     """
     return 0.0 if bias == "table" else 2 * math.exp(-rate) / (1 - math.exp(-rate))
 
@@ -160,9 +159,8 @@ def _claims(
         previous_leak(bias, rate),
         match_error(bias, rate, request.length),
     )
-    sloppy = (
-        0 if rate >= SHARP else request.length + 8 * logit
-    )  # a logit of size B that is no whole number is off by B units
+    # a logit of size B that is no whole number is off by B units
+    sloppy = 0 if rate >= SHARP else request.length + 8 * logit
     before, answer = Bound(2 * mu, SHARP_ROUNDING + sloppy), Bound(delta, SHARP_ROUNDING + sloppy)
     beside, gap = (
         f"softmax mass {mu:.3g} beside lag 1",

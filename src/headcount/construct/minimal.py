@@ -66,8 +66,8 @@ def nodes(T: int, eta: float) -> np.ndarray:
 
 
 def tail_error(T: int, eta: float) -> float:
-    """prod 1/(1 - x_j) - 1: the whole l1 error in exact arithmetic; beyond e^700 that number stands
-    for it.
+    """prod 1/(1 - x_j) - 1: the whole l1 error in exact arithmetic; beyond e^700 that number
+    stands for it.
     """
     return math.expm1(min(-float(np.log1p(-nodes(T, eta)).sum()), 700.0))
 

@@ -134,9 +134,10 @@ class AbstractMoved(AbstractRetrieval):
         if self.request.normaliser == "none":
             return bound
         terms = np.abs(heads.coefficients) * heads.masses(self.request.length) * self.size
+        # exponents are c larger
         return bound + Bound(
             self._rho(heads) * float(terms.sum()), 8 * float(terms @ self._sink(heads))
-        )  # exponents are c larger
+        )
 
     def why(self, memory: int) -> str:
         heads = self.heads[memory - 1]
@@ -168,9 +169,8 @@ class DotRetrieval(AbstractMoved):
 
     @functools.cached_property
     def one(self) -> float:  # type: ignore[override]
-        return (
-            math.log(2) if self.log else 1.0
-        )  # log 2 survives rounding on the log scale, 1 would become log 3
+        # log 2 survives rounding on the log scale, 1 would become log 3
+        return math.log(2) if self.log else 1.0
 
     def _score(self, space: Space, memories: tuple[int, ...]) -> AbstractScore:
         queries, keys = [], []

@@ -128,12 +128,10 @@ def lag_heads(space: Space, slots: list[str], request: Request) -> Attention:
 def table_ffn(space: Space, target: NGram) -> ReLU:
     """One neuron a context, grouped by the label that it adds to."""
     V, n = target.symbols, target.n
-    contexts = np.array(
-        list(itertools.product(range(V), repeat=n))
-    )  # [V^n, n], the oldest token first, as in the table
-    agree = np.concatenate(
-        [np.eye(V)[contexts[:, n - 1 - k]] for k in range(n)], axis=1
-    )  # [V^n, n V], lag k at block k
+    # [V^n, n], the oldest token first, as in the table
+    contexts = np.array(list(itertools.product(range(V), repeat=n)))
+    # [V^n, n V], lag k at block k
+    agree = np.concatenate([np.eye(V)[contexts[:, n - 1 - k]] for k in range(n)], axis=1)
     labels = ngram_table(n, V, target.seed)
     reads = ("token", *(f"lag_{k}" for k in range(1, n)))
     pieces = []
@@ -151,8 +149,8 @@ def table_ffn(space: Space, target: NGram) -> ReLU:
 
 
 def lagged_rows(x: np.ndarray, lag: int, vocabulary: int, stands: bool) -> np.ndarray:
-    """One-hot x_{t-lag}; before the first token zero, or that token where a softmax peak `stands`
-    on the nearest row.  [N, V]
+    """One-hot x_{t-lag}; before the first token zero, or that token where a softmax peak
+    `stands` on the nearest row.  [N, V]
     """
     rows = np.zeros((len(x), vocabulary))
     for t in range(len(x)):

@@ -86,9 +86,8 @@ def fitted(
     columns = np.maximum(points @ features.b.T + features.c, 0.0)  # [N, m]
     scale = np.linalg.norm(columns, axis=0) + 1e-300
     unit = columns / scale
-    gram = unit.T @ unit + ridge * np.eye(
-        len(scale)
-    )  # normal equations: the ridge bounds their condition
+    # normal equations: the ridge bounds their condition
+    gram = unit.T @ unit + ridge * np.eye(len(scale))
     a = scipy.linalg.solve(gram, unit.T @ values, assume_a="pos") / scale
     return ReluNetwork(a, features.b, features.c)
 

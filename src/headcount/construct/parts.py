@@ -44,13 +44,12 @@ def attention(
     bias: AbstractBias,
     normaliser: AbstractNormaliser,
 ) -> Attention:
-    """The heads as one sublayer; `score`, `bias` and `normaliser` hold their numbers head by head,
-    in the same order.
+    """The heads as one sublayer; `score`, `bias` and `normaliser` hold their numbers head by
+    head, in the same order.
     """
     require(len(heads) >= 1, "a layer without heads", "at least one", "use idle()")
-    size = max(
-        space.sizes[head.writes] for head in heads
-    )  # v: the heads of a layer share one value size
+    # v: the heads of a layer share one value size
+    size = max(space.sizes[head.writes] for head in heads)
     w_value = np.zeros((len(heads), size, space.width))
     w_out = np.zeros((len(heads), space.width, size))
     for h, head in enumerate(heads):
@@ -74,8 +73,8 @@ def idle(space: Space) -> Attention:
 
 @dataclasses.dataclass(frozen=True)
 class Neurons:
-    """A network that reads subspaces (one after the other) and adds its value to one coordinate of
-    another.
+    """A network that reads subspaces (one after the other) and adds its value to one coordinate
+    of another.
     """
 
     network: ReluNetwork
@@ -94,9 +93,8 @@ def relu_ffn(space: Space, pieces: Sequence[Neurons], into: Space | None = None)
     itself unless said.
     """
     into = into or space
-    w_in = np.concatenate(
-        [piece.network.b @ space.read(*piece.reads) for piece in pieces]
-    )  # [m, D]
+    # [m, D]
+    w_in = np.concatenate([piece.network.b @ space.read(*piece.reads) for piece in pieces])
     offset = np.concatenate([piece.network.c for piece in pieces])
     columns = [
         np.outer(into.write(piece.writes)[:, piece.coordinate], piece.network.a) for piece in pieces
@@ -131,8 +129,8 @@ def real_embedding(space: Space, token: str = "token", **constants: float) -> Li
 def token_embedding(
     space: Space, token: str = "token", positions: np.ndarray | None = None
 ) -> TokenEmbedding:
-    """Token v as the v-th unit vector of the subspace `token` (padding is 0); `positions` [longest,
-    D] is added, row by row.
+    """Token v as the v-th unit vector of the subspace `token` (padding is 0); `positions`
+    [longest, D] is added, row by row.
     """
     position = NoPosition() if positions is None else Learned(positions)  # type: ignore[arg-type]
     return TokenEmbedding(weight=space.read(token), position=position)  # type: ignore[arg-type]

@@ -173,9 +173,8 @@ class PeakRetrieval(AbstractRetrieval):
         return NoNormaliser() if self.normaliser == "none" else Softmax()
 
     def bound(self, memory: int) -> Bound:
-        return Bound(
-            self.kernel_error * self.size, 4 * self.size
-        )  # one product and one quotient by 1
+        # one product and one quotient by 1
+        return Bound(self.kernel_error * self.size, 4 * self.size)
 
     def why(self, memory: int) -> str:
         return f"one peak of rate {self.rate:g}: l1 error {self.kernel_error:.3g}"

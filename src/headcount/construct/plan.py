@@ -126,8 +126,8 @@ def plan(
     length: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """The smallest (layers, heads, width) of each bias and attention kind that reaches `tol` (sup
-    error) in this precision.
+    """The smallest (layers, heads, width) of each bias and attention kind that reaches `tol`
+    (sup error) in this precision.
     """
     built = targets.build(target)
     require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")

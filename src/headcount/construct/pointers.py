@@ -51,8 +51,8 @@ ROUNDING = 16  # units a layer: one exponential, one quotient, one product
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One layer: go `ask` jumps back (0: by the token itself) and copy what is known there, `place`
-    and `found` jumps further.
+    """One layer: go `ask` jumps back (0: by the token itself) and copy what is known there,
+    `place` and `found` jumps further.
     """
 
     ask: int

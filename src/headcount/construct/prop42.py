@@ -99,8 +99,8 @@ class Prop42Attention(AbstractAdaptive):
 def affine_lag(
     g: AbstractLagFunction, alphabet: Alphabet | None
 ) -> tuple[np.ndarray, float] | None:
-    """(c, offset) in multiples of 1/4 with g(x) = c.x + offset on every letter, exactly; None where
-    there is none.
+    """(c, offset) in multiples of 1/4 with g(x) = c.x + offset on every letter, exactly; None
+    where there is none.
     """
     if alphabet is None:
         return None
@@ -128,8 +128,8 @@ def _heads(target: AdaptiveMemory, request: Request) -> tuple[AdaptiveHeads, ...
 
 
 def _weights(target: AdaptiveMemory) -> np.ndarray:
-    """The linear readout as a row on (token, memories), from its values on unit slots.  [1, (M+1)
-    d]
+    """The linear readout as a row on (token, memories), from its values on unit slots.  [1,
+    (M+1) d]
     """
     slots, d = len(target.lag_functions) + 1, target.inputs.dim
     return np.array(
@@ -191,8 +191,8 @@ def _assembled(target: AdaptiveMemory, request: Request, retrieval: TokenRetriev
 
 
 def dp_free_floor(target: AbstractTarget) -> AffineFloor:
-    """The least error of attention without dot product (no FFN) for y_t = <v, x_{t-g(x_t)}>, with
-    its certificate.
+    """The least error of attention without dot product (no FFN) for y_t = <v, x_{t-g(x_t)}>,
+    with its certificate.
     """
     found = unnamed(target)
     fits = (

@@ -127,9 +127,8 @@ def _known(
 
 def values_of(readout: AbstractReadout, slots: int, d: int, points: np.ndarray) -> np.ndarray:
     """f at many flattened stacks of slots, in float64.  [N, slots d] → [N, o]"""
-    size = (
-        1 << max(len(points) - 1, 1).bit_length()
-    )  # few different shapes: each costs a compilation
+    # few different shapes: each costs a compilation
+    size = 1 << max(len(points) - 1, 1).bit_length()
     padded = np.concatenate([points, np.zeros((size - len(points), points.shape[1]))])
     with jax.enable_x64(True):
         return np.asarray(readout(jnp.asarray(padded.reshape(-1, slots, d))), np.float64)[

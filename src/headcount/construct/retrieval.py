@@ -130,8 +130,8 @@ class Wiring:
 
 
 def assemble(wiring: Wiring) -> Draft:
-    """The layers, with a claim for every subspace written; the rounding conditions are checked on
-    the way.
+    """The layers, with a claim for every subspace written; the rounding conditions are checked
+    on the way.
     """
     space, retrieval = wiring.space, wiring.retrieval
     bounds = [retrieval.bound(i) for i in range(1, len(wiring.networks) + 1)]
@@ -202,9 +202,8 @@ def _claims(wiring: Wiring, space: Space, bounds: list[Bound]) -> tuple[Claim, .
     for number, stage in enumerate(wiring.stages, start=1):
         for i in stage:
             net, name = wiring.networks[i - 1], f"lag_{i}"
-            exact = Bound(
-                0.0, 16 * (math.log(net.largest) if net.log else 0.0)
-            )  # a whole number is exact, its logarithm rounded
+            # a whole number is exact, its logarithm rounded
+            exact = Bound(0.0, 16 * (math.log(net.largest) if net.log else 0.0))
             rounds = (
                 f"{net.network.neurons} neurons, then rounding to"
                 f" {'log of ' if net.log else ''}whole numbers"

@@ -99,10 +99,8 @@ class Counting(AbstractConstruction):
         assert isinstance(target, SelectiveCopy)
         V, N = target.vocabulary, request.length
         space = Space(token=V, count=1, asked=1, count_square=1, asked_square=1, one=1, answer=V)
-        content, ask = (
-            (np.arange(V) < target.symbols).astype(float)[None],
-            np.eye(V)[[target.ask]],
-        )  # [1, V]
+        # [1, V]
+        content, ask = (np.arange(V) < target.symbols).astype(float)[None], np.eye(V)[[target.ask]]
         counting = attention(
             space,
             [Head("token", "count", content), Head("token", "asked", ask)],

@@ -49,8 +49,8 @@ DIMS = 64
 
 @dataclasses.dataclass(frozen=True)
 class ShapedHeads:
-    """Heads for one memory: curves of largest value about 1, their coefficients, and the l1 error
-    over the lags that exist.
+    """Heads for one memory: curves of largest value about 1, their coefficients, and the l1
+    error over the lags that exist.
     """
 
     shapes: tuple[AbstractShape, ...]
@@ -190,13 +190,13 @@ def weights_of(shapes: list[AbstractShape]) -> AbstractBias:
             np.array([logits + (-math.inf,) * (longest - len(logits)) for logits in tables])
         )  # type: ignore[arg-type]
     turned = [shape for shape in shapes if isinstance(shape, Rotary)]
+    # [H, J]
     roots, phases = (
         np.sqrt(np.array([s.amplitudes for s in turned])),
         np.array([s.phases for s in turned]),
-    )  # [H, J]
-    query = np.concatenate(
-        [roots, np.zeros_like(roots)], axis=1
-    )  # q = (sqrt r, 0), k = sqrt r (cos f, -sin f): r cos(theta s + f)
+    )
+    # q = (sqrt r, 0), k = sqrt r (cos f, -sin f): r cos(theta s + f)
+    query = np.concatenate([roots, np.zeros_like(roots)], axis=1)
     key = np.concatenate([roots * np.cos(phases), -roots * np.sin(phases)], axis=1)
     return RopeBias(query, key, turned[0].base)  # type: ignore[arg-type]
 

@@ -30,8 +30,8 @@ from headcount.model.transformer import Transformer
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """What one slot must hold after attention, how far off it may be, and what the residual gives
-    it of x_t.
+    """What one slot must hold after attention, how far off it may be, and what the residual
+    gives it of x_t.
     """
 
     exact: Callable[[np.ndarray], np.ndarray]  # [N, d] → [N, d], slowly, from the definition

@@ -67,8 +67,8 @@ class Domain:
         return (self.radius * z).reshape(count, -1)
 
     def inside(self, points: np.ndarray) -> np.ndarray:
-        """Every slot moved to the nearest point of its ball: a projection, so Lipschitz constants
-        carry over.  [N, slots d]
+        """Every slot moved to the nearest point of its ball: a projection, so Lipschitz
+        constants carry over.  [N, slots d]
         """
         z = points.reshape(-1, self.slots, self.d)
         sizes = np.linalg.norm(z, axis=2, keepdims=True)
@@ -129,9 +129,8 @@ def grid_sup(
     while True:
         reach = side * float(np.sqrt(dimensions)) / 2
         centres = centres[np.linalg.norm(centres, axis=1) <= radius + reach]
-        seen = _into_ball(
-            centres, radius
-        )  # nearer to every point of the ball than the centre itself
+        # nearer to every point of the ball than the centre itself
+        seen = _into_ball(centres, radius)
         values = np.abs(function(seen))
         least = max(least, float(values.max(initial=0.0)))
         tops = values + steepness(seen, reach) * reach

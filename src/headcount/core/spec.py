@@ -31,8 +31,8 @@ class Spec(Options):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on one
-        line.
+        """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on
+        one line.
         """
         return cls(**dict(values))
 
@@ -71,8 +71,8 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> Input
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: specs, records and registered parts become mappings with their
-    `kind`.
+    """A value as JSON can hold it: specs, records and registered parts become mappings with
+    their `kind`.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return value

@@ -1,5 +1,5 @@
-"""Work that needs no training (floors, rates, errata, figures), in processes of its own beside the
-main one, one a core.
+"""Work that needs no training (floors, rates, errata, figures), in processes of its own beside
+the main one, one a core.
 """
 
 import multiprocessing
@@ -12,8 +12,8 @@ from headcount.lab.local import cores
 
 
 class Aside:
-    """A pool that is ended with its block, whatever happens. Functions and arguments are pickled:
-    pass those of modules.
+    """A pool that is ended with its block, whatever happens. Functions and arguments are
+    pickled: pass those of modules.
     """
 
     def __enter__(self) -> "Aside":

@@ -119,8 +119,8 @@ def findings(
 
 
 def arrange(hypothesis: Hypothesis, results: Iterable[ArmResult]) -> Runs:
-    """Runs by arm and cell; runs that were not registered are refused, so that none is added after
-    a look at the outcome.
+    """Runs by arm and cell; runs that were not registered are refused, so that none is added
+    after a look at the outcome.
     """
     runs: dict[tuple[str, str], dict[int, ArmResult]] = {}
     for run in results:
@@ -161,17 +161,17 @@ def _finding(hypothesis: Hypothesis, part: Part, cell: str, runs: Runs, resample
             unit=claim.unit(hypothesis.scale),
         )
     values = {arm: _values(claim, hypothesis, found) for arm, found in arms.items()}
+    # [R]
     diverged = np.any(
         [[run.diverged for run in _in_order(hypothesis, found)] for found in arms.values()], axis=0
-    )  # [R]
+    )
     effects = claim.effects(values, hypothesis.scale)  # [k, R]
     support, refute = claim.regions(hypothesis.margin)
     p, p_refute = _p_values(effects, support, refute, diverged)
     blocked = _unequal(claim, arms) or _unlearned(claim, hypothesis, values)
     best = int(np.argmax(effects.mean(axis=1)))
-    confidence = 1 - 2 * hypothesis.alpha / len(
-        effects
-    )  # the best of k is chosen after the fact: alpha/k
+    # the best of k is chosen after the fact: alpha/k
+    confidence = 1 - 2 * hypothesis.alpha / len(effects)
     ci = t_interval(effects[best], confidence)
     learned = {
         arm: loss
@@ -202,8 +202,8 @@ def _finding(hypothesis: Hypothesis, part: Part, cell: str, runs: Runs, resample
 def _p_values(
     effects: np.ndarray, support: Region, refute: Region, diverged: np.ndarray
 ) -> tuple[float, float]:
-    """Larger of the two readings of diverged runs. Of k alternatives one must support (Bonferroni),
-    all must refute.
+    """Larger of the two readings of diverged runs. Of k alternatives one must support
+    (Bonferroni), all must refute.
     """
     readings = [effects]
     if diverged.any():
@@ -267,8 +267,8 @@ def _unlearned(
 def _losing(
     claim: AbstractClaim, best: int, effect: float, ci: Interval, margin: float
 ) -> tuple[str | None, bool]:
-    """The arm that is behind, and whether it is so for certain. Accuracies have no floor, hence no
-    such arm.
+    """The arm that is behind, and whether it is so for certain. Accuracies have no floor, hence
+    no such arm.
     """
     if isinstance(claim, Benefit) and ci.high < margin:
         return claim.arms[1], True  # it was to be better by the margin and is not
@@ -308,8 +308,8 @@ def _diverged_notes(arms: Mapping[str, Mapping[int, ArmResult]], diverged: np.nd
 
 
 def _below_floor(hypothesis: Hypothesis, arms: Mapping[str, Mapping[int, ArmResult]]) -> list[str]:
-    """A mean trained loss below the computed floor says that the floor is not the best possible (or
-    that one of them is wrong).
+    """A mean trained loss below the computed floor says that the floor is not the best possible
+    (or that one of them is wrong).
     """
     notes = []
     for arm, found in arms.items():

@@ -115,8 +115,8 @@ class AbstractClaim(abc.ABC):
 
     @abc.abstractmethod
     def effects(self, values: Mapping[str, np.ndarray], scale: Scale) -> np.ndarray:
-        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k = 1
-        but for 'the best of').
+        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k =
+        1 but for 'the best of').
         """
 
     @abc.abstractmethod
@@ -204,12 +204,13 @@ class BelowThreshold(AbstractClaim):
         return self.candidates
 
     def effects(self, values, scale):
+        # [k, R]
         return np.stack(
             [
                 scale.level(np.float64(self.threshold)) - scale.level(values[arm])
                 for arm in self.candidates
             ]
-        )  # [k, R]
+        )
 
     def regions(self, margin):
         return Region(low=0.0), Region(high=0.0)

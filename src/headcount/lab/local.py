@@ -110,8 +110,8 @@ class _Worker:
 
 
 class LocalEngine(AbstractEngine):
-    """Worker processes on this machine: as many as cores, or `workers`; with `pin` each stays on a
-    core of its own.
+    """Worker processes on this machine: as many as cores, or `workers`; with `pin` each stays on
+    a core of its own.
     """
 
     def __init__(self, workers: int | None = None, pin: bool = False):

@@ -18,9 +18,8 @@ import uuid
 from pathlib import Path
 
 BEAT_SECONDS = 1.0
-GRACE_SECONDS = (
-    30.0  # a counter that has not moved for so long belongs to a stopped or unreachable sweep
-)
+# a counter that has not moved for so long belongs to a stopped or unreachable sweep
+GRACE_SECONDS = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +53,8 @@ class Watch:
 
     def __init__(self, grace: float = GRACE_SECONDS):
         self.grace = grace
-        self._seen: dict[
-            str, tuple[int, float]
-        ] = {}  # owner → counter, when it was first seen at that
+        # owner → counter, when it was first seen at that
+        self._seen: dict[str, tuple[int, float]] = {}
 
     def alive(self, owner: Owner) -> bool:
         """The process exists and its counter moved not long ago."""
@@ -80,9 +78,8 @@ def started(pid: int) -> str:
     say.
     """
     stat = _text(Path(f"/proc/{pid}/stat"))
-    return (
-        stat.rpartition(")")[2].split()[19] if ")" in stat else ""
-    )  # field 22; the name before it may hold anything
+    # field 22; the name before it may hold anything
+    return stat.rpartition(")")[2].split()[19] if ")" in stat else ""
 
 
 def _runs(pid: int) -> bool:

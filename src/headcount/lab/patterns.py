@@ -235,8 +235,8 @@ class LengthPattern:
 
 @dataclasses.dataclass(frozen=True)
 class RunPattern:
-    """All that is known of a run; what was not measured is None, and signatures that need it answer
-    'undecided'.
+    """All that is known of a run; what was not measured is None, and signatures that need it
+    answer 'undecided'.
     """
 
     floors: FloorPattern | None = None
@@ -246,8 +246,8 @@ class RunPattern:
 
 
 def _vector(record: object, name: str, least: int) -> np.ndarray:
-    """The field as a float64 vector, stored back read-only: a frozen record must not change through
-    its array.
+    """The field as a float64 vector, stored back read-only: a frozen record must not change
+    through its array.
     """
     values = np.array(getattr(record, name), float)
     require(

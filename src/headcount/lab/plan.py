@@ -147,8 +147,8 @@ def changed(baseline: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str,
 
 
 def reason(error: InputError) -> str:
-    """One fault among several; the list of all valid keys, which a lone fault ends with, would be
-    told again and again.
+    """One fault among several; the list of all valid keys, which a lone fault ends with, would
+    be told again and again.
     """
     return (
         error.got
@@ -162,8 +162,8 @@ def _told(change: Mapping[str, Any]) -> str:
 
 
 def _refusal(reasons: dict[str, list[str]], total: int) -> InputError:
-    """All reasons on one line, each with the first run that has it. A fault of every run is told as
-    the plan's own.
+    """All reasons on one line, each with the first run that has it. A fault of every run is told
+    as the plan's own.
     """
     parts = []
     for reason, where in itertools.islice(reasons.items(), SHOWN):

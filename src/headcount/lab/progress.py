@@ -15,8 +15,8 @@ from headcount.lab.runner import Job
 
 @dataclasses.dataclass
 class Progress:
-    """The state of a sweep, shown by whoever watches it. `news` are lines to be told once, such as
-    failures.
+    """The state of a sweep, shown by whoever watches it. `news` are lines to be told once, such
+    as failures.
     """
 
     total: int
@@ -49,8 +49,8 @@ class Progress:
 
 
 class Pace:
-    """Seconds by shape, learned as runs come in; `work` foretells roughly the seconds of a job of a
-    shape not seen yet.
+    """Seconds by shape, learned as runs come in; `work` foretells roughly the seconds of a job
+    of a shape not seen yet.
     """
 
     def __init__(self, work: Callable[[Job], float] = lambda job: 1.0) -> None:

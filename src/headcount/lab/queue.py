@@ -17,9 +17,8 @@ from collections.abc import Iterable, Sequence
 from headcount.lab.runner import Job
 
 ATTEMPTS = 3
-LARGEST = (
-    8  # runs of a batch: enough for tiny models to be trained side by side, few enough to lose
-)
+# runs of a batch: enough for tiny models to be trained side by side, few enough to lose
+LARGEST = 8
 
 
 class Queue:
@@ -40,8 +39,8 @@ class Queue:
             self._groups.setdefault(job.key, deque()).append(job)
 
     def take(self, idle: Sequence[str | None], busy: Iterable[str] = ()) -> list[Job]:
-        """The next batch, given what the idle workers have compiled and what the busy ones are at;
-        [] when all is handed out.
+        """The next batch, given what the idle workers have compiled and what the busy ones are
+        at; [] when all is handed out.
         """
         groups = {key: jobs for key, jobs in self._groups.items() if jobs}
         if not groups:

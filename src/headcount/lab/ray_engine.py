@@ -22,8 +22,8 @@ COUNT_SECONDS = 5.0  # a cluster may grow: its cores are counted again so often
 
 
 class RayEngine(AbstractEngine):
-    """Tasks on the Ray cluster at `address` (None: start one here for this sweep; "auto": the one
-    that runs here already).
+    """Tasks on the Ray cluster at `address` (None: start one here for this sweep; "auto": the
+    one that runs here already).
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None):

@@ -38,8 +38,8 @@ SMALLEST = 1e-30  # a loss of exactly 0 (underflow of an exact model) counts as 
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """What training found for one arm in one cell: the mean over seeds of the loss, on the scale of
-    the study, with an interval.
+    """What training found for one arm in one cell: the mean over seeds of the loss, on the scale
+    of the study, with an interval.
     """
 
     cell: str
@@ -164,8 +164,8 @@ def known_numbers(studies: Sequence[Study]) -> Known:
 def _verdicts(
     studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known
 ) -> dict[str, Verdict]:
-    """Verdicts by study; floors and parameters go with the records. The eight insights, as meant,
-    are one family; others stand alone.
+    """Verdicts by study; floors and parameters go with the records. The eight insights, as
+    meant, are one family; others stand alone.
     """
     hypotheses = [
         dataclasses.replace(study.hypothesis, id=study.key)

@@ -17,8 +17,8 @@ from headcount.core.spec import Spec, content_hash
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One run to compute: its identity, its spec, and the key that it shares with runs of the same
-    compiled program.
+    """One run to compute: its identity, its spec, and the key that it shares with runs of the
+    same compiled program.
     """
 
     id: str
@@ -38,8 +38,8 @@ class Answer:
 
 
 class AbstractRunner(abc.ABC):
-    """Computes runs; the same spec gives the same figures, alone or in company, here or on another
-    worker.
+    """Computes runs; the same spec gives the same figures, alone or in company, here or on
+    another worker.
     """
 
     @abc.abstractmethod
@@ -63,8 +63,8 @@ class AbstractRunner(abc.ABC):
         """
 
     def work(self, spec: Spec) -> float:
-        """Roughly the seconds of a run, above 0; what counts is that long runs are told from short
-        ones.
+        """Roughly the seconds of a run, above 0; what counts is that long runs are told from
+        short ones.
         """
         return 1.0
 
@@ -72,8 +72,8 @@ class AbstractRunner(abc.ABC):
         return Job(content_hash(spec), spec, self.key(spec))
 
     def answers(self, jobs: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Answer]:
-        """In a worker: compute (id, plain spec) pairs. A spec that does not come back to its id is
-        refused, not trained.
+        """In a worker: compute (id, plain spec) pairs. A spec that does not come back to its id
+        is refused, not trained.
         """
         specs = [self.read(values) for _, values in jobs]
         for (id, _), spec in zip(jobs, specs, strict=True):

@@ -47,8 +47,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
 
 
 class StoreError(HeadcountError):
-    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written is
-    left.
+    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written
+    is left.
     """
 
 
@@ -150,8 +150,8 @@ def _version(path: Path) -> int:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are done
-    without.
+    """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are
+    done without.
     """
     address = (
         f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
@@ -229,9 +229,8 @@ def _upgrade(connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> 
     if connection.execute("PRAGMA user_version").fetchone()[0] == len(steps):
         return
     with transaction(connection):
-        found = connection.execute("PRAGMA user_version").fetchone()[
-            0
-        ]  # another sweep may have been quicker
+        # another sweep may have been quicker
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
         for step in steps[found:]:
             for statement in step:
                 connection.execute(statement)

@@ -120,8 +120,8 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """A named check: which failure it shows, what identifies it, and which observables can decide
-    it.
+    """A named check: which failure it shows, what identifies it, and which observables can
+    decide it.
     """
 
     failure: Failure
@@ -226,9 +226,8 @@ def sufficient_layers(hops: int) -> int:
 
 def _cliff(p: HopPattern) -> Check:
     skill, error, hops = p.skill, p.error, len(p.skill)
-    followed = next(
-        (j for j in range(hops) if skill[j] < FOLLOWED), hops
-    )  # leading hops that are followed
+    # leading hops that are followed
+    followed = next((j for j in range(hops) if skill[j] < FOLLOWED), hops)
     if followed == hops:
         return Check(Answer.NO, f"all {hops} hops are followed")
     if followed == 0:
@@ -248,9 +247,8 @@ def _cliff(p: HopPattern) -> Check:
         )
     if (skill[followed + 1 :] >= FOLLOWED).any():
         return Check(Answer.NO, "a longer chain is followed where a shorter one is not")
-    compounded = min(1.0, skill[followed - 1]) ** (
-        (followed + 1) / followed
-    )  # q^{r+1} with q = skill_r^{1/r}
+    # q^{r+1} with q = skill_r^{1/r}
+    compounded = min(1.0, skill[followed - 1]) ** ((followed + 1) / followed)
     drop, doubt = compounded - skill[followed], 3 * error[followed]
     said = f"hop {followed + 1}: skill {skill[followed]:.2f}, compounding predicts {compounded:.2f}"
     if drop - doubt >= CLIFF:

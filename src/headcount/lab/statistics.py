@@ -131,9 +131,10 @@ def paired_effects(
         "run the missing seeds or leave out their pairs",
     )
     seeds = sorted(worse)
+    # [2, R]
     losses = np.array([[arm[seed] for seed in seeds] for arm in (worse, better)], float).reshape(
         2, len(seeds)
-    )  # [2, R]
+    )
     require(
         not np.isnan(losses).any(),
         "a loss that is NaN",

@@ -24,8 +24,8 @@ from headcount.lab.schema import StoreError, connect, connect_read_only, told, t
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """The answer to a claim: what is ours now, what another sweep has stored, what another one is
-    at work on.
+    """The answer to a claim: what is ours now, what another sweep has stored, what another one
+    is at work on.
     """
 
     mine: list[str]
@@ -51,8 +51,8 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """End this sweep's claims, where it has any, and close the file. Never fails: the claims of
-        the dead lapse anyhow.
+        """End this sweep's claims, where it has any, and close the file. Never fails: the claims
+        of the dead lapse anyhow.
         """
         try:
             if self.owner is not None:
@@ -83,8 +83,8 @@ class Store:
             )
 
     def specs(self) -> dict[str, dict[str, Any]]:
-        """Every known run: id → plain spec, in the order in which they were added. A damaged one is
-        left out.
+        """Every known run: id → plain spec, in the order in which they were added. A damaged one
+        is left out.
         """
         with told(self.path):
             found = self._connection.execute("SELECT id, spec FROM runs ORDER BY rowid").fetchall()

@@ -89,8 +89,8 @@ def sweep(
 
 
 def jobs_of(plan: PlanLike, runner: AbstractRunner) -> dict[str, Job]:
-    """The runs of a plan by their id, in the plan's order; everything impossible is refused here,
-    all reasons at once.
+    """The runs of a plan by their id, in the plan's order; everything impossible is refused
+    here, all reasons at once.
     """
     if isinstance(plan, str | Path):
         plan = SweepPlan.read(plan)
@@ -270,9 +270,8 @@ class _Sweep:
             held = self.waiting if self.engine.idle() else {}
             claim = self.store.claim(held)
             self.progress.elsewhere += len(claim.done)
-            self.queue.add(
-                self.jobs[id] for id in claim.mine
-            )  # the other one died, or gave them back
+            # the other one died, or gave them back
+            self.queue.add(self.jobs[id] for id in claim.mine)
             self.waiting = {
                 id: job for id, job in self.waiting.items() if id not in {*claim.done, *claim.mine}
             }

@@ -69,8 +69,8 @@ class Trainer(AbstractRunner):
 
 @functools.lru_cache(maxsize=100_000)
 def _key(text: str) -> str:
-    """The shape of a run, which its seed does not change; a large plan asks for the same one many
-    times.
+    """The shape of a run, which its seed does not change; a large plan asks for the same one
+    many times.
     """
     from headcount.lab.rows import loads
     from headcount.train.run import shape_key

@@ -96,8 +96,8 @@ class Qualifier(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The outcome, the number it hangs on (`measured` and `ci`, of the finding that decided), and
-    all findings.
+    """The outcome, the number it hangs on (`measured` and `ci`, of the finding that decided),
+    and all findings.
     """
 
     hypothesis: Hypothesis
@@ -203,8 +203,8 @@ class _Groups:
 
 @dataclasses.dataclass(frozen=True)
 class _Shortfall:
-    """An arm that fell short in a part, by training, in so many cells: the best it learned there,
-    and in any cell, beside its floor.
+    """An arm that fell short in a part, by training, in so many cells: the best it learned
+    there, and in any cell, beside its floor.
     """
 
     part: str
@@ -364,8 +364,8 @@ def _shortfalls(h: Hypothesis, found: Sequence[Finding]) -> Iterable[_Shortfall]
 
 
 def _at_floors(h: Hypothesis, found: Sequence[Finding]) -> Iterable[str]:
-    """The arms that fell short in one part and are near their floor in every cell where they did:
-    training explains nothing there.
+    """The arms that fell short in one part and are near their floor in every cell where they
+    did: training explains nothing there.
     """
     for arm in dict.fromkeys(
         finding.losing for finding in found if finding.lost and finding.losing is not None

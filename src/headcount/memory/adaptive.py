@@ -116,9 +116,8 @@ class AdaptiveMemory(AbstractMemory):
     def reference(self, x, read=None):
         rows = (read or self.read).rows(x.shape[1])
         x = np.asarray(x, np.float64)
-        return np.array(
-            [[self.readout.reference(self._slots(seq, t)) for t in rows] for seq in x]
-        )  # [B, R, o]
+        # [B, R, o]
+        return np.array([[self.readout.reference(self._slots(seq, t)) for t in rows] for seq in x])
 
     def _slots(self, sequence: np.ndarray, t: int) -> np.ndarray:
         """(x_t, x_{t-t1}, …, x_{t-tM}) of one sequence, step by step from eq. (8)."""
@@ -169,8 +168,8 @@ class AdaptiveMemory(AbstractMemory):
 
 
 def fetched(x: jax.Array, rows: np.ndarray, lag: jax.Array) -> jax.Array:
-    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N, d],
-    [B, R] → [B, R, d]
+    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N,
+    d], [B, R] → [B, R, d]
     """
     index = jnp.asarray(rows, jnp.int32)[None, :] - lag
     found = jnp.take_along_axis(x, jnp.maximum(index, 0)[:, :, None], axis=1)

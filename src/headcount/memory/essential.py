@@ -127,9 +127,8 @@ def filtered(x: jax.Array, values: np.ndarray, rows: np.ndarray) -> jax.Array:
         return jnp.einsum("mrn,bnd->brmd", jnp.asarray(weights, x.dtype), x, precision="highest")
     size = _smooth(2 * length - 1)
     spectrum = jnp.fft.rfft(x, size, axis=1)[:, :, None, :]  # [B, F, 1, d]
-    kernel = jnp.asarray(np.fft.rfft(values, size, axis=1).T, spectrum.dtype)[
-        None, :, :, None
-    ]  # [1, F, M, 1]
+    # [1, F, M, 1]
+    kernel = jnp.asarray(np.fft.rfft(values, size, axis=1).T, spectrum.dtype)[None, :, :, None]
     whole = jnp.fft.irfft(spectrum * kernel, size, axis=1)
     return jnp.take(whole, jnp.asarray(rows), axis=1)
 

@@ -297,8 +297,8 @@ class ArrayKernel(AbstractKernel):
 @kernels.register("file", formula="rho(s) = row s of a .npy or .csv file, 0 beyond", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class FileKernel(AbstractKernel):
-    """One value a lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is part of
-    the spec.
+    """One value a lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is part
+    of the spec.
     """
 
     path: str

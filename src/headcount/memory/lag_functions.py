@@ -88,8 +88,8 @@ class AbstractLagFunction(abc.ABC):
         return None if net is None else net.path_norm
 
     def separation(self, arguments: int, alphabet: Alphabet | None) -> float | None:
-        """Smallest distance of two arguments with different lags (inf: g is constant); None without
-        an alphabet.
+        """Smallest distance of two arguments with different lags (inf: g is constant); None
+        without an alphabet.
         """
         points = combinations(alphabet, arguments)
         if points is None:

@@ -1,5 +1,5 @@
-"""Where a sequence is read: at one position, at the last one, or everywhere. Positions count from
-1.
+"""Where a sequence is read: at one position, at the last one, or everywhere. Positions count
+from 1.
 """
 
 import abc

@@ -95,8 +95,8 @@ class AbstractTarget(abc.ABC):
 
     @property
     def labels(self) -> bool:
-        """True where the output is one of `outputs` labels (cross-entropy), False where it is real
-        (squared loss).
+        """True where the output is one of `outputs` labels (cross-entropy), False where it is
+        real (squared loss).
         """
         return False
 

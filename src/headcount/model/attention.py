@@ -38,8 +38,8 @@ PATHS = {
 
 
 class Attention(eqx.Module):
-    """H heads: a score, a bias and a normaliser decide the weights; W_V and W_O what is done with
-    the tokens.
+    """H heads: a score, a bias and a normaliser decide the weights; W_V and W_O what is done
+    with the tokens.
     """
 
     score: AbstractScore
@@ -125,9 +125,8 @@ class Attention(eqx.Module):
         """Sums of a row's weights where they need no computing: under softmax 1, or 0 for a row
         that sees no lag.  [1, R, H, 1]
         """
-        if not (
-            self.normaliser.sums_to_one and self.bias.decreasing
-        ):  # a bias that is not may hide every lag of a row
+        # a bias that is not may hide every lag of a row
+        if not (self.normaliser.sums_to_one and self.bias.decreasing):
             return None
         seen = (rows >= self.bias.first_lag).astype(np.float32)
         return jnp.broadcast_to(
@@ -154,22 +153,22 @@ class Attention(eqx.Module):
         maps = [self.score.w_query, self.score.w_key, self.w_value]  # one product for all three
         cuts = np.cumsum([w.shape[1] * heads for w in maps])[:-1].tolist()
         joined = linear(jnp.concatenate([w.reshape(-1, width) for w in maps]), x)
+        # [B, N, H, ·]
         q, k, values = (
             part.reshape(batch, length, heads, -1) for part in jnp.split(joined, cuts, axis=-1)
-        )  # [B, N, H, ·]
+        )
         every = jnp.arange(length)
         q, k = self.bias.turn(q, k, every)
         sink = self.normaliser.sink(self.bias, every + 1)
-        q, k, values = (
-            jnp.swapaxes(a, 1, 2) for a in (q, k, values)
-        )  # heads first: every product below is contiguous
+        # heads first: every product below is contiguous
+        q, k, values = (jnp.swapaxes(a, 1, 2) for a in (q, k, values))
         context = causal.attend(q, k, values, self._past(length), sink)  # [B, H, N, v]
         w_out = jnp.swapaxes(self.w_out, 0, 1).reshape(width, heads * v)
         return linear(w_out, jnp.swapaxes(context, 1, 2).reshape(batch, length, heads * v))
 
     def _past(self, length: int) -> jax.Array:
-        """The bias of every lag, -inf in the future; a rotary bias has acted on queries and keys.
-        [H, N, N]
+        """The bias of every lag, -inf in the future; a rotary bias has acted on queries and
+        keys.  [H, N, N]
         """
         every = jnp.arange(length)
         past = every[None, :] <= every[:, None]
@@ -185,9 +184,8 @@ class Attention(eqx.Module):
         values = jnp.einsum("bnd,hvd->bnhv", x, self.w_value)
 
         def block(rows: jax.Array) -> jax.Array:
-            logits = self.score.logits(
-                jnp.take(x, rows, axis=1), x, rows, self.bias
-            )  # [B, H, R, N]
+            # [B, H, R, N]
+            logits = self.score.logits(jnp.take(x, rows, axis=1), x, rows, self.bias)
             return paths.weighted_sum(
                 paths.weights(self.bias, self.normaliser, logits, rows), values
             )

@@ -58,8 +58,8 @@ def _embedding(
 
 
 def _scanned(step, state, x: jax.Array, rows: np.ndarray) -> jax.Array:
-    """Run a recurrence over [B, N, D]; outputs at the rows. One row needs only the last state, no
-    history.
+    """Run a recurrence over [B, N, D]; outputs at the rows. One row needs only the last state,
+    no history.
     """
     steps = jnp.moveaxis(x, 1, 0)
     if len(rows) == 1:
@@ -166,8 +166,8 @@ class LSTM(AbstractEmbedded):
     ref=Ref("gu-2022", "S4D, zero-order hold"),
 )
 class DiagonalSSM(AbstractEmbedded):
-    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer and
-    a linear readout.
+    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer
+    and a linear readout.
     """
 
     embedding: LinearEmbedding | TokenEmbedding
@@ -280,9 +280,8 @@ class CausalConvolution(AbstractEmbedded):
             size = kernel.shape[0]
             dilation = size**depth
             padded = jnp.pad(u, ((0, 0), ((size - 1) * dilation, 0), (0, 0)))
-            taps = [
-                padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)
-            ]  # tap k is lag k*dilation
+            # tap k is lag k*dilation
+            taps = [padded[:, (size - 1 - k) * dilation :][:, : u.shape[1]] for k in range(size)]
             u = u + jax.nn.relu(sum(tap @ kernel[k].T for k, tap in enumerate(taps)) + offset)
         return u[:, read.rows(x.shape[1])] @ self.readout.T
 

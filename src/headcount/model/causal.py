@@ -21,17 +21,15 @@ import jax.numpy as jnp
 from headcount.model.paths import BLOCK_ENTRIES, denominator, row_shift
 from headcount.model.shape import compute_dtype
 
-LEAST_BLOCK, MOST_BLOCKS = (
-    128,
-    8,
-)  # shorter blocks make the matrix products too small; more blocks take long to compile
+# shorter blocks make the matrix products too small; more blocks take long to compile
+LEAST_BLOCK, MOST_BLOCKS = 128, 8
 
 
 def attend(
     q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array, sink: jax.Array | None
 ) -> jax.Array:
-    """[B, H, N, q] twice, [B, H, N, v], bias [H, N, N] (-inf where a row must not look), sink [H,
-    N] → [B, H, N, v]
+    """[B, H, N, q] twice, [B, H, N, v], bias [H, N, N] (-inf where a row must not look), sink
+    [H, N] → [B, H, N, v]
     """
     batch, heads, length, _ = q.shape
     part = next(
@@ -64,9 +62,8 @@ def _forward(q, k, v, bias, sink):
             "bhrq,bhnq->bhrn", q[:, :, rows], k[:, :, : rows.stop], preferred_element_type=dtype
         )
         logits = logits + bias[:, rows, : rows.stop]
-        shift = row_shift(
-            jnp.max(logits, axis=-1), None if sink is None else sink[:, rows]
-        )  # [B, H, R]
+        # [B, H, R]
+        shift = row_shift(jnp.max(logits, axis=-1), None if sink is None else sink[:, rows])
         rise = jnp.exp(logits - shift[..., None])
         total = denominator(jnp.sum(rise, axis=-1), shift, None if sink is None else sink[:, rows])
         weights.append((rise / total[..., None]).astype(v.dtype))
@@ -131,7 +128,7 @@ def _padded(part: jax.Array, count: int) -> jax.Array:
 
 
 def _turned(x: jax.Array) -> jax.Array:
-    """Last two axes exchanged, once and for all: fused into later copies this would be read column
-    by column.
+    """Last two axes exchanged, once and for all: fused into later copies this would be read
+    column by column.
     """
     return jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2))

@@ -60,9 +60,8 @@ def attention_flops(
         queries = getattr(attention.score, "w_query", None)
         q = queries.shape[1] if queries is not None else 0
         project = 2 * width * heads * (q * (length + rows) + v * length)  # queries, keys, values
-        weigh = (
-            heads * rows * length * (2 * q + 3 + 2 * v)
-        )  # products, bias + exp + divide, weighted sum
+        # products, bias + exp + divide, weighted sum
+        weigh = heads * rows * length * (2 * q + 3 + 2 * v)
         return project + weigh + 2 * rows * heads * v * width
     gathered_first = rows < length or features <= v
     f = features if gathered_first else v
@@ -116,8 +115,8 @@ def _first_features(embedding: AbstractEmbedding) -> int:
 
 
 def attention_state(attention: Attention, length: int) -> int:
-    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values, and the
-    keys under a dot product.
+    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values, and
+    the keys under a dot product.
     """
     heads, v, _ = attention.w_value.shape
     queries = getattr(attention.score, "w_query", None)
@@ -134,9 +133,8 @@ def attention_state(attention: Attention, length: int) -> int:
 def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:
     _, dim = model.tokens
     if isinstance(model, Heads):
-        combined = (
-            rows < length or dim == 1
-        )  # tokens are gathered first, then mapped by W_O W_V, which is formed once
+        # tokens are gathered first, then mapped by W_O W_V, which is formed once
+        combined = rows < length or dim == 1
         return attention_flops(
             model.attention, length, rows, dim, lifted=combined
         ), attention_state(model.attention, length)

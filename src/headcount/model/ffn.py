@@ -85,9 +85,8 @@ class GELU(AbstractTwoLayers):
 
     @staticmethod
     def activation(z):
-        return z * (
-            0.5 + 0.5 * jax.lax.erf(z * math.sqrt(0.5))
-        )  # jax.nn.gelu takes erfc, about twice as slow on the CPU
+        # jax.nn.gelu takes erfc, about twice as slow on the CPU
+        return z * (0.5 + 0.5 * jax.lax.erf(z * math.sqrt(0.5)))
 
 
 @ffns.register("swiglu", formula="W_2 (swish(W_g x) * W_1 x)", ref=Ref("shazeer-2020", "eq. (6)"))

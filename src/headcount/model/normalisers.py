@@ -62,8 +62,8 @@ class Softmax(AbstractNormaliser):
 
 @normalisers.register("none", formula="e^{z_s}", ref=Ref("wang-e-2024", "Section 4, NF"))
 class NoNormaliser(AbstractNormaliser):
-    """Normalisation-free, as the adaptive constructions need. Exponents are capped where e^z would
-    overflow.
+    """Normalisation-free, as the adaptive constructions need. Exponents are capped where e^z
+    would overflow.
     """
 
     divides = False
@@ -141,9 +141,8 @@ class SoftmaxTail(AbstractNormaliser):
     def sink(self, bias, position):
         lags = jnp.arange(self.horizon)
         logits = bias.logits(lags, jnp.full_like(lags, self.horizon))  # [H, horizon]
-        unreached = jax.lax.cumlogsumexp(
-            logits, axis=1, reverse=True
-        )  # log of the mass of lags >= s
+        # log of the mass of lags >= s
+        unreached = jax.lax.cumlogsumexp(logits, axis=1, reverse=True)
         beyond = jnp.full((logits.shape[0], 1), -jnp.inf, logits.dtype)
         return jnp.concatenate([unreached, beyond], axis=1)[:, jnp.minimum(position, self.horizon)]
 
@@ -165,7 +164,6 @@ class Sigmoid(AbstractNormaliser):
 
     def rise(self, logits):
         offset = self.offset.astype(logits.dtype)
-        heads = (
-            logits.ndim - 3 if logits.ndim == 4 else 0
-        )  # [B, H, R, N] for content scores, else [H, …]
+        # [B, H, R, N] for content scores, else [H, …]
+        heads = logits.ndim - 3 if logits.ndim == 4 else 0
         return jax.nn.sigmoid(logits + offset.reshape(-1, *(1,) * (logits.ndim - 1 - heads)))

@@ -36,14 +36,13 @@ def weights(
 
 
 def weighted_sum(weights: jax.Array, u: jax.Array) -> jax.Array:
-    """[B or 1, H, R, N] weights of [B, N, f] or [B, N, H, f] → [B, R, H, f] in u's type, summed in
-    float32 or better.
+    """[B or 1, H, R, N] weights of [B, N, f] or [B, N, H, f] → [B, R, H, f] in u's type, summed
+    in float32 or better.
     """
     weights = weights.astype(u.dtype)
     accumulate = compute_dtype(u.dtype)
-    if (
-        weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1
-    ):  # one number a token: a plain matrix product, no transposed copies
+    # one number a token: a plain matrix product, no transposed copies
+    if weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1:
         _, heads, rows, length = weights.shape
         sums = jnp.einsum(
             "bn,kn->bk",
@@ -72,12 +71,10 @@ def in_blocks(
     if len(rows) <= size:
         return block(jnp.asarray(rows))
     count = -(-len(rows) // size)
-    padded = jnp.asarray(
-        np.resize(rows, count * size).reshape(count, size)
-    )  # the surplus repeats rows and is cut off
-    out = jax.lax.map(
-        jax.checkpoint(block), padded
-    )  # [blocks, B, size, H, f]; recomputed backwards, so memory stays linear
+    # the surplus repeats rows and is cut off
+    padded = jnp.asarray(np.resize(rows, count * size).reshape(count, size))
+    # [blocks, B, size, H, f]; recomputed backwards, so memory stays linear
+    out = jax.lax.map(jax.checkpoint(block), padded)
     out = jnp.moveaxis(out, 0, 1).reshape(out.shape[1], count * size, *out.shape[3:])
     return out[:, : len(rows)]
 
@@ -114,9 +111,8 @@ def recurrence(
         return (state, total), (state, total)
 
     start = (jnp.zeros((batch, rate.shape[0], f), dtype), jnp.zeros(rate.shape, dtype))
-    _, (sums, totals) = jax.lax.scan(
-        step, start, jnp.moveaxis(u_heads, 1, 0)
-    )  # [N, B, H, f], [N, H]
+    # [N, B, H, f], [N, H]
+    _, (sums, totals) = jax.lax.scan(step, start, jnp.moveaxis(u_heads, 1, 0))
     if normaliser.divides:  # the largest logit of every row is 0, at lag 0
         sink = normaliser.sink(bias, jnp.arange(length) + 1)
         shift = row_shift(jnp.zeros((rate.shape[0], length), dtype), sink)  # [H, N]
@@ -182,8 +178,8 @@ def _convolved(kernel: jax.Array, u: jax.Array) -> jax.Array:
 
 
 def _widest(dtype: jnp.dtype) -> float:
-    """Largest gap in nats between a row's top logit and the common one at which the FFT keeps its
-    precision.
+    """Largest gap in nats between a row's top logit and the common one at which the FFT keeps
+    its precision.
     """
     return 15.0 if dtype == jnp.float64 else 3.0
 
@@ -193,8 +189,8 @@ def _finite(top: jax.Array) -> jax.Array:
 
 
 def row_shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """What is subtracted from a row's logits: the largest of them and of the sink, 0 for a row that
-    sees nothing.
+    """What is subtracted from a row's logits: the largest of them and of the sink, 0 for a row
+    that sees nothing.
     """
     return _finite(top if sink is None else jnp.maximum(top, sink))
 

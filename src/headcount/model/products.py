@@ -13,9 +13,8 @@ import jax.numpy as jnp
 
 from headcount.model.shape import compute_dtype
 
-MANY_ROWS = (
-    1024  # with fewer, the direction that differentiation picks is as good (benchmarks/training.py)
-)
+# with fewer, the direction that differentiation picks is as good (benchmarks/training.py)
+MANY_ROWS = 1024
 
 
 def linear(weight: jax.Array, x: jax.Array) -> jax.Array:
@@ -45,10 +44,8 @@ def _backward(kept, dy):
     if weight.shape[0] <= weight.shape[1]:
         return _product("to,ti->oi", dy_rows, rows, weight.dtype), dx
     wide = _product("ti,to->io", rows, dy_rows, weight.dtype)
-    return (
-        jax.lax.optimization_barrier(wide).T,
-        dx,
-    )  # without the barrier XLA turns the product round again
+    # without the barrier XLA turns the product round again
+    return jax.lax.optimization_barrier(wide).T, dx
 
 
 _many_rows.defvjp(_forward, _backward)

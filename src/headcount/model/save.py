@@ -182,9 +182,8 @@ def _rebuilt(config: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
     enums = {
         f.name: f.type for f in fields if isinstance(f.type, type) and issubclass(f.type, enum.Enum)
     }
-    made = object.__new__(
-        cls
-    )  # weights in the middle of training need not pass the checks made on hand-written ones
+    # weights in the middle of training need not pass the checks made on hand-written ones
+    made = object.__new__(cls)
     for name in (f.name for f in fields):
         value = (
             _rebuilt(config[name], f"{path}.{name}".lstrip("."), arrays)

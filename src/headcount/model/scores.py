@@ -1,5 +1,5 @@
-"""Attention scores: what a head's logit owes to content. The bias is handed in; the score adds to
-it or bends it.
+"""Attention scores: what a head's logit owes to content. The bias is handed in; the score adds
+to it or bends it.
 """
 
 import abc
@@ -21,9 +21,8 @@ class AbstractScore(eqx.Module):
     """Logits from query tokens, key tokens and the bias."""
 
     kind: ClassVar[str]
-    content_free: ClassVar[bool] = (
-        False  # True: logits are the bias alone, shared by the whole batch
-    )
+    # True: logits are the bias alone, shared by the whole batch
+    content_free: ClassVar[bool] = False
 
     @abc.abstractmethod
     def logits(
@@ -66,8 +65,8 @@ class DotFree(AbstractScore):
     "dot", formula="z = <W_Q x_t, W_K x_{t-s}> + bias(s)", ref=Ref("wang-e-2024", "Section 2.2")
 )
 class DotProduct(AbstractScore):
-    """The dot product of a query and a key, unscaled as in the paper (1/sqrt(q) is in the initial
-    W_K).
+    """The dot product of a query and a key, unscaled as in the paper (1/sqrt(q) is in the
+    initial W_K).
     """
 
     w_query: jax.Array  # [H, q, D]

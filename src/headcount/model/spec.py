@@ -69,9 +69,8 @@ class ModelSpec(Spec):
         else:
             embedding = TokenEmbedding.init(self.width, vocabulary, position, embed)
         linear = self.readout == "linear"
-        keeps = [
-            linear or i + 1 < self.layers for i in range(self.layers)
-        ]  # does the layer keep the stream?
+        # does the layer keep the stream?
+        keeps = [linear or i + 1 < self.layers for i in range(self.layers)]
         layers = tuple(
             self._layer(k, self.width if keep else outputs, keep)
             for k, keep in zip(layer_keys, keeps, strict=True)

@@ -25,8 +25,8 @@ from headcount.model.stream import Stream
 
 
 class Layer(eqx.Module):
-    """X + Attn(X), then + FFN, each inside its norm. A readout layer's FFN replaces the stream by
-    its output.
+    """X + Attn(X), then + FFN, each inside its norm. A readout layer's FFN replaces the stream
+    by its output.
     """
 
     attention: Attention
@@ -47,8 +47,8 @@ class Layer(eqx.Module):
 
 
 class Transformer(AbstractModel):
-    """L layers. Only the last one is computed at the read positions alone; the others feed all of
-    theirs forward.
+    """L layers. Only the last one is computed at the read positions alone; the others feed all
+    of theirs forward.
     """
 
     embedding: AbstractEmbedding

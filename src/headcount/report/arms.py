@@ -25,17 +25,15 @@ from headcount.report.figure_data import finite
 # a lower bound may exceed the value that it bounds by this relative amount: both are printed
 # doubles
 ROUNDING = 1e-9
-FORMATS = {
-    "float32": 1e-6,
-    "bfloat16": 1e-2,
-}  # curves as a format draws them are not quite those that a bound is about
+# curves as a format draws them are not quite those that a bound is about
+FORMATS = {"float32": 1e-6, "bfloat16": 1e-2}
 FAR_BELOW = 0.5  # an exact loss below this part of the floor is no rounding of it
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """The unit of an arm's four numbers. `ratios`: whether a quotient of two values means something
-    (not so for nats).
+    """The unit of an arm's four numbers. `ratios`: whether a quotient of two values means
+    something (not so for nats).
     """
 
     name: str

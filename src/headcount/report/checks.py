@@ -45,8 +45,8 @@ class Beside:
         found: Iterable[tuple[str, dict[str, Diagnosis]]],
         rates: Sequence[RateTable],
     ) -> "Beside":
-        """From the evidence of every erratum, the diagnoses by study and arm, and the rate tables
-        (or none).
+        """From the evidence of every erratum, the diagnoses by study and arm, and the rate
+        tables (or none).
         """
         shown = (
             ((rate_table(rates),), tuple(rate_figures(rates)), (RATES,)) if rates else ((), (), ())

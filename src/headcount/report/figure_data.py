@@ -191,9 +191,8 @@ class FigureData:
                 "x > 0",
                 "use a linear axis",
             )
-        if (
-            self.y.scale == "log"
-        ):  # 0 is drawn at the lower edge: an exact construction has a floor of 0
+        # 0 is drawn at the lower edge: an exact construction has a floor of 0
+        if self.y.scale == "log":
             least = min((y for y in curve.y if y is not None), default=0.0)
             require(
                 least >= 0, f"{where}: y {least:g} on a log axis", "y >= 0", "use a linear axis"

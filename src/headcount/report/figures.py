@@ -63,9 +63,8 @@ LINES: dict[str, dict[str, Any]] = {
     "fit": {"linestyle": "-", "linewidth": 0.9},
     "paper": {"linestyle": "none", "linewidth": 0.0},
 }
-BARS: dict[
-    str, dict[str, Any]
-] = {  # the numbers that are no measurement, in drawings that lie on their side
+# the numbers that are no measurement, in drawings that lie on their side
+BARS: dict[str, dict[str, Any]] = {
     "cell": {"marker": "o", "markersize": 3.0, "markeredgewidth": 0.0, "alpha": 0.75},
     "floor": {"marker": "|", "markersize": 13, "markeredgewidth": 2.0},
     "lower": {"marker": ">", "markersize": 6, "markeredgewidth": 0.0},
@@ -143,8 +142,8 @@ def draw(figure: FigureData) -> Figure:
 
 
 def _ground(figure: FigureData) -> float | None:
-    """Where a 0 stands on a logarithmic axis: a decade below everything positive. None on a linear
-    axis.
+    """Where a 0 stands on a logarithmic axis: a decade below everything positive. None on a
+    linear axis.
     """
     if figure.y.scale != "log":
         return None
@@ -187,9 +186,8 @@ def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
         "floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8},
         "lower": {"marker": "^", "markersize": 6},
     }
-    return (
-        alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}
-    )  # one point is no line
+    # one point is no line
+    return alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}
 
 
 def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
@@ -319,8 +317,8 @@ def _log_values(
 
 
 def _head(canvas: Figure, figure: FigureData) -> float:
-    """Title, and below it the key of line styles (of families too where lines cannot carry names);
-    its height in inches.
+    """Title, and below it the key of line styles (of families too where lines cannot carry
+    names); its height in inches.
     """
     sideways = figure.x.scale == "category"
     handles: list[Any] = (

@@ -1,5 +1,5 @@
-"""The report as one HTML file: figures and style inside it, no script, nothing fetched, every text
-escaped.
+"""The report as one HTML file: figures and style inside it, no script, nothing fetched, every
+text escaped.
 """
 
 import functools
@@ -99,8 +99,8 @@ def _section(
 
 
 def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[list[Arm]]]]:
-    """Arms by variant and metric, in the order given: one table each. The cells of an arm share a
-    row.
+    """Arms by variant and metric, in the order given: one table each. The cells of an arm share
+    a row.
     """
     groups: dict[tuple[str, str], dict[str, list[Arm]]] = {}
     for arm in arms:
@@ -124,11 +124,12 @@ def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
         for x, y, low, high in curve.rows()
     ]
     drawing = inline_svg(svg, f"figure-{figure.name}", figure.title, describe(figure))
+    # parsed and escaped by inline_svg
     return {
         "data": figure,
         "svg": Markup(drawing),
         "rows": rows if len(rows) <= LONGEST_TABLE else [],
-    }  # parsed and escaped by inline_svg
+    }
 
 
 def _effect(row: VerdictRow) -> str:

@@ -16,9 +16,8 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     [0.75, 1.0]
     """
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    gap = min(
-        gap, (high - low) / max(1, len(wanted) - 1)
-    )  # more labels than room: as far apart as they can be
+    # more labels than room: as far apart as they can be
+    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
     blocks: list[list[int]] = []
     places: list[float] = []  # position of the first member of each block
     for i in order:

@@ -110,8 +110,8 @@ class VerdictRow:
     def from_json(
         cls, values: Mapping[str, Any], experiment: str = "", variant: str = ""
     ) -> "VerdictRow":
-        """From `lab.verdict.Verdict.to_json()` or a row of verdicts.json; a key that is not known
-        is refused.
+        """From `lab.verdict.Verdict.to_json()` or a row of verdicts.json; a key that is not
+        known is refused.
         """
         given = dict(values)
         paper = given.pop("paper", {})
@@ -132,9 +132,8 @@ class VerdictRow:
         values = dataclasses.asdict(self)
         paper = {"ref": values.pop("ref"), "reported": list(values.pop("reported"))}
         first = {key: values.pop(key) for key in ("id", "claim", "verdict", "qualifier")}
-        return json.loads(
-            json.dumps({**first, "paper": paper, **values}, allow_nan=False)
-        )  # tuples to lists
+        # tuples to lists
+        return json.loads(json.dumps({**first, "paper": paper, **values}, allow_nan=False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,9 +220,8 @@ class Experiment:
 
     id: str
     title: str
-    settings: tuple[
-        tuple[str, str], ...
-    ] = ()  # what was run: variant (or ""), and a sentence or more
+    # what was run: variant (or ""), and a sentence or more
+    settings: tuple[tuple[str, str], ...] = ()
     check: bool = False
 
     def __post_init__(self):

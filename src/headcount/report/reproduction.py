@@ -271,9 +271,8 @@ def _curves(
     points = {
         "floor": [a.numbers.floor for a in arms],
         "lower": [_explains(a, p) for a, p in zip(arms, pooled, strict=True)],
-        "paper": [
-            a.arm.paper if trained_length(a) is None else None for a in arms
-        ],  # the paper tests at the length of training
+        # the paper tests at the length of training
+        "paper": [a.arm.paper if trained_length(a) is None else None for a in arms],
     }
     for kind, values in points.items():
         seen = [(place, y) for place, y in zip(x, values, strict=True) if y is not None]
@@ -302,8 +301,8 @@ def _curves(
 def _cell_curves(
     arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, family: str
 ) -> list[Curve]:
-    """The mean of every cell, where there are several: a band alone hides that a claim depends on
-    the initialisation.
+    """The mean of every cell, where there are several: a band alone hides that a claim depends
+    on the initialisation.
     """
     if len(study.cells) < 2:
         return []
@@ -331,8 +330,8 @@ def _band(
 
 
 def _explains(outcome: ArmOutcome, pooled: tuple[float, float, float] | None) -> float | None:
-    """The certified bound where it says why the loss is no smaller: the loss is not far above it. A
-    bound of 0 says nothing.
+    """The certified bound where it says why the loss is no smaller: the loss is not far above
+    it. A bound of 0 says nothing.
     """
     bound = outcome.numbers.lower
     return bound if bound and pooled is not None and pooled[1] <= FAR_ABOVE_FLOOR * bound else None

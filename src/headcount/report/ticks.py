@@ -1,5 +1,5 @@
-"""Ticks of logarithmic axes: plain numbers where they are few, powers of ten where the axis spans
-decades.
+"""Ticks of logarithmic axes: plain numbers where they are few, powers of ten where the axis
+spans decades.
 """
 
 import itertools
@@ -49,9 +49,8 @@ def tick_values(low: float, high: float) -> list[float]:
 def log_ticks(axis: Any, low: float, high: float, places: Sequence[float] = ()) -> None:
     """Set them; at the data's own `places` where these are few and not crowded."""
     ratios = [b / a for a, b in itertools.pairwise(places)]
-    own = (
-        1 < len(places) <= 9 and min(ratios) ** 14 >= high / low
-    )  # each label needs about a fourteenth of the axis
+    # each label needs about a fourteenth of the axis
+    own = 1 < len(places) <= 9 and min(ratios) ** 14 >= high / low
     values = list(places) if own else tick_values(low, high)
     plain = own or high / low < 1e4
     axis.set_major_locator(FixedLocator(values))

@@ -26,8 +26,8 @@ Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 def write(report: Report, folder: Path, each: Map = map) -> Path:
-    """Write the whole report into a folder that may hold other files; returns the path of the page.
-    `each` may draw in parallel.
+    """Write the whole report into a folder that may hold other files; returns the path of the
+    page. `each` may draw in parallel.
     """
     write_files(folder, files(report, each))
     return folder / PAGE
@@ -60,8 +60,8 @@ def verdicts_json(report: Report) -> str:
 
 
 def check_replaced(folder: Path, profile: str, experiments: Iterable[str]) -> None:
-    """A report is replaced by one of the same profile that shows at least as much: nobody's hours
-    are lost to a quick look.
+    """A report is replaced by one of the same profile that shows at least as much: nobody's
+    hours are lost to a quick look.
     """
     try:
         earlier = json.loads((folder / VERDICTS).read_text(encoding="utf-8"))

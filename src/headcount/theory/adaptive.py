@@ -40,12 +40,9 @@ LP_CELLS = 40_000  # lags x asked lags x heads up to which the linear program is
 LP_HEADS = 16
 FASTEST = 64.0
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
-LP_WEIGHTS = (
-    1e6,
-    1e9,
-    # float64 solves the smaller one well and the larger one roughly; the balls decide which was
-    # worth more
-)
+# float64 solves the smaller one well and the larger one roughly; the balls decide which was worth
+# more
+LP_WEIGHTS = (1e6, 1e9)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,8 +175,8 @@ def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 
 def _scale_error(T: int, head_sum: HeadSum, B: int) -> float:
-    """sum_s |1{s=B} - sum_h c_h (s/B)^{-b_h}|: the fixed measure at lag B with a_h (B/T)^{b_h}, a
-    ball at every precision.
+    """sum_s |1{s=B} - sum_h c_h (s/B)^{-b_h}|: the fixed measure at lag B with a_h (B/T)^{b_h},
+    a ball at every precision.
     """
 
     def coefficients() -> list[arb]:
@@ -220,13 +217,12 @@ def _linear_program(T: int, family: AbstractFamily, heads: int, budget: float) -
 def _minimax(
     T: int, rates: np.ndarray, lags: np.ndarray, budget: float
 ) -> tuple[float, np.ndarray] | None:
-    """The program: a = p - m, e_{B,s} >= |1{s=B} - sum_h a_h (sT/B)^-b_h|, sum_s e_{B,s} <= z for
-    each B, sum(p + m) <= budget.
+    """The program: a = p - m, e_{B,s} >= |1{s=B} - sum_h a_h (sT/B)^-b_h|, sum_s e_{B,s} <= z
+    for each B, sum(p + m) <= budget.
     """
     S, H = len(lags), len(rates)
-    blocks = np.vstack(
-        [(lags[:, None] * (T / B)) ** -rates[None, :] for B in range(1, T + 1)]
-    )  # [T*S, H]
+    # [T*S, H]
+    blocks = np.vstack([(lags[:, None] * (T / B)) ** -rates[None, :] for B in range(1, T + 1)])
     target = np.concatenate([(lags == B).astype(float) for B in range(1, T + 1)])
     rows, eye = T * S, scipy.sparse.identity(T * S, format="csr")
     per_lag = scipy.sparse.kron(scipy.sparse.identity(T), np.ones((1, S)), format="csr")

@@ -70,8 +70,8 @@ class ExponentialSum:
         return sum(self.terms(x), arb(0))
 
     def reach(self) -> arb | None:
-        """An x beyond which the slowest curve decides the sign: there the partial sums are of one
-        sign, and stay so.
+        """An x beyond which the slowest curve decides the sign: there the partial sums are of
+        one sign, and stay so.
         """
         x = 1 / self.rates[-1]
         for _ in range(80):
@@ -81,8 +81,8 @@ class ExponentialSum:
         return None
 
     def decided(self, middle: arb, half: arb) -> bool:
-        """Has r one sign, or r' one sign, on the whole cell? By Taylor's formula about the middle
-        with its remainder.
+        """Has r one sign, or r' one sign, on the whole cell? By Taylor's formula about the
+        middle with its remainder.
         """
         terms = self.terms(middle)
         spans = [b * half for b in self.rates]

@@ -44,8 +44,8 @@ class Norms:
 
 @dataclasses.dataclass(frozen=True)
 class Tail:
-    """Lags >= start: whether they count, what they add to the l1 error at most, and whether that is
-    exact.
+    """Lags >= start: whether they count, what they add to the l1 error at most, and whether that
+    is exact.
     """
 
     included: bool
@@ -57,8 +57,8 @@ class Tail:
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """Upper ends of rigorous enclosures. `relative` divides by the kernel's own norm over the same
-    lags.
+    """Upper ends of rigorous enclosures. `relative` divides by the kernel's own norm over the
+    same lags.
     """
 
     absolute: Norms
@@ -96,8 +96,8 @@ class _Balls:
 
 
 def round_up(ball: arb) -> float:
-    """The smallest convenient double that is at least everything in the ball; inf where the ball is
-    unbounded.
+    """The smallest convenient double that is at least everything in the ball; inf where the ball
+    is unbounded.
     """
     if not ball.is_finite():
         return math.inf
@@ -186,8 +186,8 @@ def head_values(
 
 
 def _geometric(a: arb, rate: float, length: int) -> list[arb]:
-    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball about
-    0 stands for the rest.
+    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball
+    about 0 stands for the rest.
     """
     ratio = (-arb(rate)).exp()
     small = arb(2) ** -(flint.ctx.prec + 64)
@@ -250,8 +250,8 @@ def _enclose(
 def _with_kernel(
     problem: Problem, rates: Sequence[float], coefficients: list[arb]
 ) -> tuple[Sequence[float], list[arb], bool]:
-    """Take the kernel off the head that has its very curve, so that an exact fit measures exactly
-    zero.
+    """Take the kernel off the head that has its very curve, so that an exact fit measures
+    exactly zero.
     """
     form = closed_form(problem.kernel)
     if form is None or form[0] != problem.family or form[1] not in rates:

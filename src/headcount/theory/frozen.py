@@ -21,8 +21,8 @@ GUARD_DIGITS = 10
 
 
 def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, ...], Errors]:
-    """The heads as they will be returned, their coefficients as JSON holds them, and their measured
-    error.
+    """The heads as they will be returned, their coefficients as JSON holds them, and their
+    measured error.
     """
     exact = measure(problem, head_sum)
     doubles = [_double(a) for a in head_sum.coefficients]
@@ -46,8 +46,8 @@ def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, 
 
 
 def _as_good(problem: Problem, rounded: Errors, exact: Errors) -> bool:
-    """Within 1e-6, in the norm of the problem; next to nothing is as good as nothing. Doubles must
-    also stay within the budget.
+    """Within 1e-6, in the norm of the problem; next to nothing is as good as nothing. Doubles
+    must also stay within the budget.
     """
     ours, theirs, size = rounded[problem.norm], exact[problem.norm], exact.kernel[problem.norm]
     return ours <= theirs * (1 + KEEP) or ours <= 1e-25 * size

@@ -71,9 +71,8 @@ class KernelFit:
     method: str
     notes: tuple[str, ...]
     parameters: tuple[dict[str, Any], ...]
-    drawn: Callable[[], np.ndarray] = dataclasses.field(
-        repr=False
-    )  # the fitted kernel on lags 0..length-1, float64
+    # the fitted kernel on lags 0..length-1, float64
+    drawn: Callable[[], np.ndarray] = dataclasses.field(repr=False)
     target: np.ndarray = dataclasses.field(repr=False)
     softmax_weight_sum: Number | None = None
     sink: dict[str, Any] | None = None
@@ -92,8 +91,8 @@ class KernelFit:
         return self.errors.absolute
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation that
-        overflows) or 'none asked for'.
+        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation
+        that overflows) or 'none asked for'.
         """
         bound = self.lower_bound
         return {
@@ -205,8 +204,8 @@ def _certified(problem: Problem, result: KernelFit) -> KernelFit:
 
 
 def lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
-    """The bound must cover every rate that a fit may use: on a bare window slow heads need not be
-    summable.
+    """The bound must cover every rate that a fit may use: on a bare window slow heads need not
+    be summable.
     """
     bare = problem.window is not None and not problem.tail_counts
     allowed = 0.0 if bare else problem.family.lowest_rate
@@ -405,8 +404,8 @@ def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
 
 
 def _sink(head_sum: HeadSum) -> dict[str, Any]:
-    """A zero-value token whose logit stands in for the lags before the sequence began: softmax at
-    position t then divides by all of Z.
+    """A zero-value token whose logit stands in for the lags before the sequence began: softmax
+    at position t then divides by all of Z.
     """
     if head_sum.family.name == "lin":
         bias = [-math.log(-math.expm1(-b)) if 0 < b < math.inf else None for b in head_sum.rates]

@@ -101,8 +101,8 @@ class Problem:
 
     @property
     def tail_counts(self) -> bool:
-        """Do lags >= length count? (They do not exist under an explicit window unless the kernel is
-        zero there.)
+        """Do lags >= length count? (They do not exist under an explicit window unless the kernel
+        is zero there.)
         """
         return self.kernel.support is not None or (self.window is None and self.kernel.summable)
 

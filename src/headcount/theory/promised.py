@@ -63,8 +63,8 @@ class Promised:
     log10_value: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """`value` is null when it does not apply or exceeds a double; `log10_value` then still says
-        how large.
+        """`value` is null when it does not apply or exceeds a double; `log10_value` then still
+        says how large.
         """
         return {
             "value": self.value,
@@ -88,8 +88,8 @@ class Lemma:
 
 
 def promised(problem: Problem, heads: int, kernel_norm: float) -> Promised:
-    """The bound for `heads` heads at the best admissible n; `kernel_norm` is what the zero kernel
-    reaches.
+    """The bound for `heads` heads at the best admissible n; `kernel_norm` is what the zero
+    kernel reaches.
     """
     source, reasons = _source(problem), refusals_of(problem)
     if reasons:
@@ -126,9 +126,8 @@ def lag_lemma(
                 + _log_mass("lin", decay, norm)
             ),
         )
-    gap = (
-        -math.expm1(-step * math.log1p(1 / lag)) * lag**-step
-    )  # T^-a - (T+1)^-a without cancellation
+    # T^-a - (T+1)^-a without cancellation
+    gap = -math.expm1(-step * math.log1p(1 / lag)) * lag**-step
     return Lemma(
         Ref("wang-e-2024", "Lemma F.4"),
         lambda n: (
@@ -250,8 +249,8 @@ def _most_n(kernel: AbstractKernel, bias: str) -> int:
 
 
 def _exponential_constant(kernel: AbstractKernel, n: int, norm: Norm) -> float:
-    """log C(n) of Lemma F.3; a kernel that decays faster than every exponential uses the smallest
-    beta that admits n.
+    """log C(n) of Lemma F.3; a kernel that decays faster than every exponential uses the
+    smallest beta that admits n.
     """
     beta = kernel.rate if isinstance(kernel, (Exponential, Oscillating)) else n / 99
     envelope = (

@@ -38,31 +38,13 @@ from headcount.theory.fit.path import ETAS, chebyshev_rates
 from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.problem import HeadSum, Norm, Problem
 
-LADDER = (
-    1e4,
-    30.0,
-    1.0,
-    0.3,
-    0.1,
-    0.01,
-)  # what rounding may cost at each budget, relative to the kernel
-PENALTIES = (
-    10.0,
-    3.0,
-    1.0,
-    0.3,
-    0.1,
-    0.03,
-    0.01,
-    0.003,
-    0.001,
-)  # times u: from a worst case down to roundings that cancel
+# what rounding may cost at each budget, relative to the kernel
+LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)
+# times u: from a worst case down to roundings that cancel
+PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 REFINED = 4  # starts that are refined at each penalty, beside the last penalty's optimum
-WIDTHS = (
-    0.1,
-    0.5,
-    2.0,
-)  # of starts with heads around one rate: a far lag is met by heads that nearly coincide
+# of starts with heads around one rate: a far lag is met by heads that nearly coincide
+WIDTHS = (0.1, 0.5, 2.0)
 CENTRES = 8
 EVALUATIONS = 100
 
@@ -85,8 +67,8 @@ class Dtype(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Rounded:
-    """The error of the rounded evaluation over the explicit lags plus the exact tail; `finite` is
-    False after an overflow.
+    """The error of the rounded evaluation over the explicit lags plus the exact tail; `finite`
+    is False after an overflow.
     """
 
     dtype: Dtype
@@ -125,18 +107,18 @@ def curve_mass(family: AbstractFamily, rate: float, first: int, length: int, pow
 
 def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndarray:
     """The kernel that the heads draw in `dtype`, on `problem.lags`, as float64.  [S]"""
-    first = (
-        problem.family.first_lag
-    )  # softmax runs over every lag the head sees, whether or not the error counts it
+    # softmax runs over every lag the head sees, whether or not the error counts it
+    first = problem.family.first_lag
     lags = np.arange(first, problem.length, dtype=np.float64)
     lags = lags if problem.family.name == "lin" else np.log(lags + (1 - first))
     weights = softmax_weights(problem, head_sum)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rates = np.array(head_sum.rates, dtype=np.float32)  # [H]
         distance = lags.astype(np.float32)  # [S]
+        # [S, H]
         curves = np.exp(
             np.where(distance[:, None] == 0, np.float32(0), -rates[None, :] * distance[:, None])
-        )  # [S, H]
+        )
         probabilities = (curves / curves.sum(axis=0, keepdims=True, dtype=np.float32)).astype(
             dtype.scalar
         )
@@ -147,8 +129,8 @@ def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndar
 
 
 def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Errors) -> Rounded:
-    """Error of the evaluation in `dtype`; `exact` is `errors.measure` of the same heads, whose tail
-    is added.
+    """Error of the evaluation in `dtype`; `exact` is `errors.measure` of the same heads, whose
+    tail is added.
     """
     residual = problem.target - rounded_kernel(problem, head_sum, dtype)
     if not np.isfinite(residual).all():
@@ -252,8 +234,8 @@ def penalised_fit(problem: Problem, heads: int, dtype: Dtype) -> PrecisionFit:
 
 
 def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
-    """Candidates for a format: at each penalty the best rates found, their coefficients, and these
-    rounded one at a time.
+    """Candidates for a format: at each penalty the best rates found, their coefficients, and
+    these rounded one at a time.
     """
     require(
         problem.norm is Norm.L2,
@@ -279,18 +261,16 @@ def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
 
 
 def compensated(problem: Problem, rates: np.ndarray, dtype: Dtype, penalty: float) -> np.ndarray:
-    """Coefficients whose weights the format holds: one is rounded, the others fitted anew, and so
-    on, the largest first.  [H]
+    """Coefficients whose weights the format holds: one is rounded, the others fitted anew, and
+    so on, the largest first.  [H]
     """
-    mass = softmax_weights(
-        problem, HeadSum.of(problem.family, rates, np.ones(len(rates)))
-    )  # Z_h; rates are sorted
+    # Z_h; rates are sorted
+    mass = softmax_weights(problem, HeadSum.of(problem.family, rates, np.ones(len(rates))))
     alone = [
         HeadSum.of(problem.family, rates[h : h + 1], 1 / mass[h : h + 1]) for h in range(len(rates))
     ]
-    curves = np.stack(
-        [rounded_kernel(problem, head, dtype) for head in alone], axis=1
-    )  # p_h as the format draws it, weight 1
+    # p_h as the format draws it, weight 1
+    curves = np.stack([rounded_kernel(problem, head, dtype) for head in alone], axis=1)
     rest, weights, free = problem.target, np.zeros(len(rates)), list(range(len(rates)))
     while free:
         rows = np.concatenate([curves[:, free], penalty * np.eye(len(free))])
@@ -317,9 +297,8 @@ def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndar
     penalty's rows [S + H].
     """
     columns = data.columns(rates)
-    unseen = data.family.columns(
-        rates, np.arange(data.family.first_lag, data.lags[0])
-    )  # lag 0 where it does not count
+    # lag 0 where it does not count
+    unseen = data.family.columns(rates, np.arange(data.family.first_lag, data.lags[0]))
     sizes = np.sqrt((columns**2).sum(axis=0) + (unseen**2).sum(axis=0))
     rows = np.concatenate([columns / sizes, penalty * np.eye(len(rates))])
     target = np.concatenate([data.target, np.zeros(len(rates))])

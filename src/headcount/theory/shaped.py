@@ -63,8 +63,8 @@ class ShapedFit:
 def fit_shaped(
     problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64
 ) -> ShapedFit:
-    """The best of the bias's constructions. `problem` says which lags count (its family is not used
-    beyond that).
+    """The best of the bias's constructions. `problem` says which lags count (its family is not
+    used beyond that).
     """
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
     require(
@@ -264,8 +264,8 @@ def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Cand
 
 
 def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000.0) -> Rotary:
-    """Amplitudes aligned at one lag, with the least total that leaves at most `leak` on the other
-    lags of the window.
+    """Amplitudes aligned at one lag, with the least total that leaves at most `leak` on the
+    other lags of the window.
     """
     theta = frequencies(dims, base)
     distances = np.array([x for x in range(-lag, length - lag) if x != 0], dtype=np.float64)
@@ -310,8 +310,8 @@ def _scale_for(depth: np.ndarray, leak: float) -> float:
 
 
 def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:
-    """One head for a kernel of one sign: Gauss-Newton on a e^{F x}, started from least squares on
-    the logarithm.
+    """One head for a kernel of one sign: Gauss-Newton on a e^{F x}, started from least squares
+    on the logarithm.
     """
     theta = frequencies(dims)
     angles = np.outer(np.arange(len(target)), theta)
@@ -319,9 +319,8 @@ def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:
     size, sign = np.abs(target), float(np.sign(target[target != 0][0]))
     logs = np.log(np.maximum(size, 1e-12 * size.max()))
     weight = np.sqrt(size / size.max()) + 1e-3
-    ridge = RIDGE * np.diag(
-        np.append(np.ones(2 * len(theta)), 0.0)
-    )  # keeps amplitudes at a size that a model can hold
+    # keeps amplitudes at a size that a model can hold
+    ridge = RIDGE * np.diag(np.append(np.ones(2 * len(theta)), 0.0))
     start = np.linalg.lstsq(
         np.vstack([features * weight[:, None], ridge]),
         np.append(logs * weight, np.zeros(len(ridge))),

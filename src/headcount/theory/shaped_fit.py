@@ -13,8 +13,8 @@ MOST_SHAPED = 64
 
 
 def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
-    """The fewest heads found that reach `tol` (relative): count up, twice as many each time, then
-    bisect; the best fit where none does.
+    """The fewest heads found that reach `tol` (relative): count up, twice as many each time,
+    then bisect; the best fit where none does.
     """
 
     def attempt(heads: int) -> ShapedFit:
@@ -41,8 +41,8 @@ def fewest_shaped(problem: Problem, bias: str, tol: float) -> ShapedFit:
 
 
 def rounded_shaped(problem: Problem, fit: ShapedFit, dtype: Dtype) -> Rounded:
-    """As `rounding.rounded_errors`: float32 softmax, then probabilities and values in the format,
-    sums in float32.
+    """As `rounding.rounded_errors`: float32 softmax, then probabilities and values in the
+    format, sums in float32.
     """
     first = problem.first_lag
     total = np.zeros(problem.length, dtype=np.float32)

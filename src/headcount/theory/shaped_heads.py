@@ -117,9 +117,10 @@ class Rotary(AbstractShape):
         return 2 * len(self.amplitudes)
 
     def values(self, length):
+        # [S, J]
         angles = np.outer(np.arange(length), frequencies(self.dims, self.base)) + np.array(
             self.phases
-        )  # [S, J]
+        )
         return np.exp(np.cos(angles) @ np.array(self.amplitudes) - self.offset)
 
     def balls(self, length):

@@ -66,9 +66,8 @@ def tail_balls(
     ]
     loose = arb(rest)
     crude = _crude(terms, start) + loose
-    if (
-        negligible is not None and crude <= negligible and crude <= 1
-    ):  # below 1 so that its square is smaller still
+    # below 1 so that its square is smaller still
+    if negligible is not None and crude <= negligible and crude <= 1:
         return TailBalls(
             between(arb(0), crude), between(arb(0), crude * crude), between(arb(0), crude)
         )
@@ -90,8 +89,8 @@ def _give_or_take(value: arb, slack: arb) -> arb:
 
 
 def _ceiling(terms: list[Term], start: int) -> arb:
-    """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum of
-    sizes where there is none.
+    """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum
+    of sizes where there is none.
     """
     ordered = _slow_to_fast(terms, start)
     edges = [t.coefficient * _value(t, start) for t in ordered or terms]
@@ -103,8 +102,8 @@ def _ceiling(terms: list[Term], start: int) -> arb:
 
 
 def _l1(terms: list[Term], start: int) -> arb:
-    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside the
-    sum.
+    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside
+    the sum.
     """
     ordered = _slow_to_fast(terms, start)
     found = None
@@ -149,8 +148,8 @@ def _value(term: Term, lag: int) -> arb:
 
 
 def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
-    """Terms ordered so that each decays no faster than the next at every s >= start, or None where
-    there is no such order.
+    """Terms ordered so that each decays no faster than the next at every s >= start, or None
+    where there is no such order.
     """
 
     def at_start(term: Term) -> Fraction:

@@ -124,9 +124,8 @@ def _read(path: Path, lowered: Any) -> Any | None:
 
 
 def _written(path: Path, program: Any) -> Any:
-    with contextlib.suppress(
-        Exception
-    ):  # a full disk or a backend that cannot serialise costs time, not the run
+    # a full disk or a backend that cannot serialise costs time, not the run
+    with contextlib.suppress(Exception):
         content = serialize(program)[0]
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:

@@ -23,12 +23,10 @@ def measured(kind: Loss, answer: jax.Array, batch: Batch) -> Sums:
     """Answers [B, R, o] against a batch; squared errors are averaged over the o outputs."""
     reads = jnp.sum(batch.mask).astype(answer.dtype)
     if kind is Loss.CROSS_ENTROPY:
-        hit = (
-            jnp.arange(answer.shape[-1]) == batch.y[..., None]
-        )  # [B, R, V]; no hit where the label is undefined
-        each = jax.nn.logsumexp(answer, axis=-1) - jnp.sum(
-            jnp.where(hit, answer, 0), axis=-1
-        )  # [B, R]
+        # [B, R, V]; no hit where the label is undefined
+        hit = jnp.arange(answer.shape[-1]) == batch.y[..., None]
+        # [B, R]
+        each = jax.nn.logsumexp(answer, axis=-1) - jnp.sum(jnp.where(hit, answer, 0), axis=-1)
         right = jnp.argmax(jax.lax.stop_gradient(answer), axis=-1) == batch.y
         return Sums(_over(each, batch.mask), _over(right.astype(answer.dtype), batch.mask), reads)
     each = jnp.mean((answer - batch.y) ** 2, axis=-1)

@@ -1,5 +1,5 @@
-"""From gradients to updates: Optax's parts, with every number traced, so that runs that differ in
-them share a program.
+"""From gradients to updates: Optax's parts, with every number traced, so that runs that differ
+in them share a program.
 """
 
 import math

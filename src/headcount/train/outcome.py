@@ -19,9 +19,8 @@ def outcome(
     """(outcome, step, sentence, metrics, final). `scale` is the loss of the best constant
     answer.
     """
-    reached = int(
-        np.count_nonzero(rows.step == stops)
-    )  # log points; those after the end were skipped
+    # log points; those after the end were skipped
+    reached = int(np.count_nonzero(rows.step == stops))
     if reached and not np.isfinite(rows.eval_loss[reached - 1]) and not diverged:
         diverged, reached = int(rows.step[reached - 1]), reached - 1
     metrics = _metrics(plan, rows, reached, scale)
@@ -61,8 +60,8 @@ def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, lis
 
 
 def lag_column(lag: int) -> str:
-    """The name of a lag's error among the metrics: 0 where the lag is read exactly, 1 where it is
-    not read.
+    """The name of a lag's error among the metrics: 0 where the lag is read exactly, 1 where it
+    is not read.
     """
     return f"lag_{lag}_error"
 

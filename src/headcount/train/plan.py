@@ -33,9 +33,8 @@ class Plan:
     optimiser: OptimiserSpec
     precision: str
     effort: Effort
-    lags: tuple[
-        int, ...
-    ] = ()  # whose errors are told apart: those of a fixed memory, where the loss is exact
+    # whose errors are told apart: those of a fixed memory, where the loss is exact
+    lags: tuple[int, ...] = ()
 
     @property
     def epoch(self) -> int:

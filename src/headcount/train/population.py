@@ -38,8 +38,8 @@ Answers = Callable[[jax.Array, AbstractRead], jax.Array]
 def kernel(
     answers: Answers, read: AbstractRead, length: int, dim: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N, d],
-    [o]
+    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N,
+    d], [o]
     """
     zero = jnp.zeros((1, length, dim), jnp.result_type(float))
     constant, pull = jax.vjp(lambda x: answers(x, read)[0, 0], zero)
@@ -80,8 +80,8 @@ def lag_errors(between: Gap, read: AbstractRead, lags: tuple[int, ...]) -> jax.A
 
 
 def lags_read(target: object) -> tuple[int, ...]:
-    """The lags of a fixed memory that its linear readout gives a weight; none for other memories,
-    which read every lag a little.
+    """The lags of a fixed memory that its linear readout gives a weight; none for other
+    memories, which read every lag a little.
     """
     member = _member(target)
     if not (isinstance(member, FixedMemory) and isinstance(member.readout, Linear)):

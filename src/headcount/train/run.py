@@ -101,8 +101,8 @@ Arguments = tuple[Params, Numbers, Keys, Splits]
 def arguments_of(
     plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int
 ) -> tuple[Arguments, Any]:
-    """What a compiled run is called with, and the rest of the model (its structure and whatever is
-    not trained).
+    """What a compiled run is called with, and the rest of the model (its structure and whatever
+    is not trained).
     """
     seeds = Seeds(seed)
     numbers = Numbers.of(spec, stops_of(spec, plan.samples, plan.batch))

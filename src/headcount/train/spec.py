@@ -77,9 +77,8 @@ class OptimiserSpec(Spec):
     b2: Share = 0.999
     eps: Positive = 1e-8
     weight_decay: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = 0.0
-    clip: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = (
-        0.0  # largest global norm of a gradient
-    )
+    # largest global norm of a gradient
+    clip: Annotated[float, pydantic.Field(ge=0, allow_inf_nan=False)] = 0.0
 
 
 class ScheduleSpec(Spec):
@@ -176,8 +175,8 @@ def read_model(value: Any) -> ModelSpec | PartSpec:
 
 
 def read_memory(value: Any) -> PartSpec:
-    """A target with every option filled in: it is built once, so a corpus enters with its hash and
-    bad options are refused.
+    """A target with every option filled in: it is built once, so a corpus enters with its hash
+    and bad options are refused.
     """
     target = targets.build(value)
     require(

@@ -98,8 +98,8 @@ def objective(plan: Plan, answers: Answers, params: Params, batch: Batch | None)
 def expected(
     plan: Plan, answers: Answers, params: Params, length: int
 ) -> tuple[jax.Array, jax.Array]:
-    """The population loss on sequences of some length, and what is left of each lag that the target
-    reads.
+    """The population loss on sequences of some length, and what is left of each lag that the
+    target reads.
     """
     source = plan.source
     between = gap(lambda x, _: answers(params, x), source.evaluate, plan.read, length, source.dim)  # type: ignore[union-attr]
@@ -176,8 +176,8 @@ def log_point(
 
 
 def start(plan: Plan, numbers: Numbers, params: Params) -> State:
-    """The state before the first step. Without a validation split there is no second set of weights
-    to carry.
+    """The state before the first step. Without a validation split there is no second set of
+    weights to carry.
     """
     zero, none = jnp.zeros((), plan.precision), jnp.zeros((), jnp.int32)
     moments = optimiser(plan.optimiser, numbers, zero).init(params)

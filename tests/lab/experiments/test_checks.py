@@ -110,9 +110,8 @@ def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
 def test_layers_compose_as_the_formats_hold_them():
     one, two, three = (composed_numbers(8, layers) for layers in (1, 2, 3))
     assert two.possible < two.float32 < two.bfloat16 <= one.bfloat16
-    assert (
-        two.possible < 1e-12 < 1e-3 < two.float32 < 0.1 < one.float32
-    )  # unrounded weights of 1e38 are no floor
+    # unrounded weights of 1e38 are no floor
+    assert two.possible < 1e-12 < 1e-3 < two.float32 < 0.1 < one.float32
     assert three.float32 < two.float32
     assert three.bfloat16 < 0.1 < two.bfloat16
     assert two.floor == two.float32
@@ -151,19 +150,16 @@ def test_a_table_as_the_formats_hold_it():
     numbers = bias_numbers("power:1.2", "table", 2, 64)
     assert numbers.possible == 0 < numbers.float32 < 1e-12
     rho = kernels.build("power:1.2").values(64)[1:]
-    assert (
-        0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)
-    )  # probability and weight, 2^-9 of each value at most
+    # probability and weight, 2^-9 of each value at most
+    assert 0 < numbers.bfloat16 <= 2 * (2.0**-8) ** 2 * (rho @ rho)
 
 
 @pytest.mark.parametrize(
     ("bias", "curve"),
     [
         ("kerple-log", lambda s: (1 + 1e-4 * s) ** -500.0),  # nearly e^{-0.05 s}
-        (
-            "peak",
-            lambda s: np.exp(-2e-5 * ((s + 1250) ** 2 - 1250**2)),
-        ),  # a centre before lag 0: e^{-0.05 s} times a slow factor
+        # a centre before lag 0: e^{-0.05 s} times a slow factor
+        ("peak", lambda s: np.exp(-2e-5 * ((s + 1250) ** 2 - 1250**2))),
     ],
 )
 def test_two_numbers_a_head_are_used(bias, curve):

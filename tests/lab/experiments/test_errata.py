@@ -35,9 +35,8 @@ def test_numbers_are_read_whole():
 
 
 def test_every_point_is_there_once():
-    assert [e.id for e in ERRATA] == [
-        str(i) for i in range(1, 26)
-    ]  # 24 of the paper's text, and what 4a leaves open
+    # 24 of the paper's text, and what 4a leaves open
+    assert [e.id for e in ERRATA] == [str(i) for i in range(1, 26)]
     assert [e.id for e in FINDINGS] == [f"F{i}" for i in range(1, 9)]
 
 
@@ -81,13 +80,11 @@ def test_evidence_is_computed(said):
     assert told(said["2"], "= # without 1/log 2 counts as #") == pytest.approx(
         (math.log(3), math.log(3) * math.log(2)), rel=1e-2
     )
-    assert (
-        "0.05 changes 0 of 10 lags, a retrieval error of 0.06 changes 10 of 10" in said["9"]
-    )  # 1/18 = 0.056
+    # 1/18 = 0.056
+    assert "0.05 changes 0 of 10 lags, a retrieval error of 0.06 changes 10 of 10" in said["9"]
     assert told(said["4"], "= # a derivative") == (63.5,)
-    assert told(said["12"], "a factor of #") == pytest.approx(
-        (math.sqrt(3),), abs=0.01
-    )  # memories that cost about the same
+    # memories that cost about the same
+    assert told(said["12"], "a factor of #") == pytest.approx((math.sqrt(3),), abs=0.01)
     assert "(2, 3, 3) in whole numbers" in said["13"]
     assert told(said["24"], ": # against 1/sqrt m = #") == pytest.approx(
         (4 * math.sqrt(5) / 16, 1 / 16), rel=1e-2
@@ -198,8 +195,8 @@ def _splits(heads: int) -> np.ndarray:
 
 
 def test_depth_saves_heads_a_layer_and_not_in_total(said):
-    """The best of all splits of 48 heads, with constants computed here; a layer each has no better
-    one.
+    """The best of all splits of 48 heads, with constants computed here; a layer each has no
+    better one.
     """
     step = 1 - math.exp(-0.01)
     constants = [

@@ -51,9 +51,8 @@ def test_floors_of_4a_and_4b():
     assert light("log1p", 1).possible == pytest.approx(1.0e-7, rel=0.02)
     assert light("lin", 1).possible == 0
     assert light("log1p", 16).possible < 1e-15
-    assert (
-        light("log1p", 16).float32 <= light("log1p", 2).float32 < light("log1p", 1).float32
-    )  # fewer heads are among more
+    # fewer heads are among more
+    assert light("log1p", 16).float32 <= light("log1p", 2).float32 < light("log1p", 1).float32
     assert pytest.approx(7.484, abs=1e-3) == exp_4a.ENERGY
     assert pytest.approx(1 / (1 - np.exp(-10))) == exp_4b.ENERGY
 
@@ -96,16 +95,15 @@ def test_numbers_of_an_unreachable_arm():
     ],
 )
 def test_linear_arms_on_far_signs_have_weights(arm, limit):
-    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely many
-    lags, where there are 1000.
+    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely
+    many lags, where there are 1000.
     """
     arms = {each.name: each for each in exp_2b.as_written(Profile.LAPTOP).arms}
     numbers = arms[arm].numbers()
     assert numbers.lower <= numbers.possible <= limit
     assert numbers.possible <= numbers.float32 * (1 + 1e-6)
-    assert (
-        numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02
-    )  # rounded probabilities leave the class, which may help a little
+    # rounded probabilities leave the class, which may help a little
+    assert numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02
     assert (numbers.constant, numbers.lower_for) == (False, "sum|a| <= 1e+09")
     assert numbers.floor >= numbers.possible
 
@@ -160,9 +158,8 @@ def test_triangle_network_reaches_what_is_said(m):
 
 def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
     for m in (8, 16, 32, 48, 62):
-        simple = (
-            63 - m
-        ) / 768  # V of slope 64 within 1/64 of a knot: 64^2 (1/64)^3 / 6, density 1/2
+        # V of slope 64 within 1/64 of a knot: 64^2 (1/64)^3 / 6, density 1/2
+        simple = (63 - m) / 768
         assert simple < lower(32, m) < possible(32, m) <= VARIANCE
     assert lower(32, 63) == 0
     assert lower(32, 16, grid=16) >= lower(32, 16) - 1e-9  # a finer grid is sharper
@@ -171,8 +168,8 @@ def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
 
 @pytest.mark.parametrize("m", [2, 4, 16, 64, 65])
 def test_triangle_network_survives_rounding(m):
-    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the weights
-    exactly.
+    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the
+    weights exactly.
     """
     numbers = triangle_numbers(32, m)
     assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)

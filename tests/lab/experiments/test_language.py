@@ -43,9 +43,8 @@ def test_the_criteria_of_3b():
     claims = {part.name: part.claim for part in study.hypothesis.parts}
     assert claims["recall with"] == AccuracyAtLeast("recall-dp", 0.99)
     assert claims["recall without"] == AccuracyBelow("recall-dp-free", 0.6)
-    assert (
-        0.5 ** len(study.seeds) <= 0.05 / 8
-    )  # ten seeds that agree exactly pass Holm over the eight
+    # ten seeds that agree exactly pass Holm over the eight
+    assert 0.5 ** len(study.seeds) <= 0.05 / 8
     shapes = {arm.name: arm.run["model"] for arm in study.arms}
     assert shapes["text-dp-free-3x"]["heads"] == 3 * shapes["text-dp"]["heads"]
     assert shapes["text-dp-free-3x"]["hidden"] == 3 * shapes["text-dp"]["hidden"]

@@ -1,5 +1,5 @@
-"""The ready plan for OpenWebText: it reads, its arms are equal where it says so, and it refuses a
-missing corpus in one line.
+"""The ready plan for OpenWebText: it reads, its arms are equal where it says so, and it refuses
+a missing corpus in one line.
 """
 
 from pathlib import Path

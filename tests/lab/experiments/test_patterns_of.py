@@ -41,9 +41,10 @@ def test_too_little_depth_from_chains_of_different_hops():
         assert all(diagnosis.failure is failure for diagnosis in found.values())
         pattern = patterns_of(study, told, {})["hops-1-layers-1-heads-6"].hops
         assert pattern.deeper.tolist() == [0.99, deeper]
+    # no control at all
     assert all(
         diagnosis.failure is Failure.UNDECIDED for diagnosis in diagnosed(study, short, {}).values()
-    )  # no control at all
+    )
     assert pattern.accuracy.tolist() == [0.99, 0.3]
     assert pattern.chance == pytest.approx(1 / 6)
     assert pattern.samples == 256
@@ -135,8 +136,8 @@ def test_the_cell_is_named_where_there_are_several():
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
-    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with one
-    at the variance neither 'no'.
+    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with
+    one at the variance neither 'no'.
     """
     study = next(s for s in exp_2b.studies(Profile.FULL) if s.variant is Variant.AS_WRITTEN)
     names = [arm.name for arm in study.arms]

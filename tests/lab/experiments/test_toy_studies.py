@@ -98,6 +98,5 @@ def test_equal_runs_of_1b_and_3a_are_trained_once():
         name: {r.spec.content_hash for s in TOY[name].studies(Profile.SMOKE) for r in planned(s)}
         for name in ("1b", "3a")
     }
-    assert (
-        len(runs["1b"] & runs["3a"]) == 6
-    )  # the printed memory, and one layer of log heads, three seeds each
+    # the printed memory, and one layer of log heads, three seeds each
+    assert len(runs["1b"] & runs["3a"]) == 6

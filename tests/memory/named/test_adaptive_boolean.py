@@ -17,10 +17,7 @@ def test_all_128_pasts_by_hand():
 
 def test_profile():
     profile = AdaptiveBoolean().memory_profile()
-    assert (profile.nesting, profile.memories, profile.retrievals) == (
-        2,
-        2,
-        2,
-    )  # three layers suffice
+    # three layers suffice
+    assert (profile.nesting, profile.memories, profile.retrievals) == (2, 2, 2)
     assert profile.lags == (1, 2, 3, 4, 5, 6)
     assert AdaptiveBoolean().shortest == 7

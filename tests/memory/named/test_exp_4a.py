@@ -6,9 +6,8 @@ from headcount.memory.named import Exp4a
 
 
 def test_lags_one_to_999_and_no_other():
-    impulse = (
-        jnp.zeros((3, 1100, 1)).at[np.arange(3), [1099, 1098, 100], 0].set(1.0)
-    )  # lags 0, 1 and 999
+    # lags 0, 1 and 999
+    impulse = jnp.zeros((3, 1100, 1)).at[np.arange(3), [1099, 1098, 100], 0].set(1.0)
     assert Exp4a().evaluate(impulse)[:, 0, 0].tolist() == pytest.approx([0.0, 1.0, 999**-0.5])
     assert Exp4a().evaluate(jnp.zeros((1, 1100, 1)).at[0, 99, 0].set(1.0)).item() == 0.0  # lag 1000
 

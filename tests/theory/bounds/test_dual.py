@@ -105,8 +105,8 @@ def test_norms_are_ordered():
 
 
 def test_slower_rates_help_a_log_fit_and_are_recorded():
-    """On a finite window b = 0.5 is one exact head for s^-0.5, so admitting b >= 0 must lower the
-    bound.
+    """On a finite window b = 0.5 is one exact head for s^-0.5, so admitting b >= 0 must lower
+    the bound.
     """
     problem = Problem(Power(0.5), family("log"), window=200, budget=10.0)
     usual, wide = dual_bound(problem), dual_bound(problem, lowest_rate=0.0)
@@ -121,9 +121,8 @@ def test_long_windows_are_thinned_and_stay_valid():
     bound = dual_bound(problem)
     assert len(bound.certificate["lags"]) < 2000
     assert check(problem, bound)
-    assert (
-        bound.value / np.abs(problem.target).sum() > 0.4128
-    )  # a smaller budget and a longer window than the study's 1e3
+    # a smaller budget and a longer window than the study's 1e3
+    assert bound.value / np.abs(problem.target).sum() > 0.4128
 
 
 def test_the_same_twice():

@@ -49,8 +49,8 @@ def test_no_statement_for_infinite_support():
 
 
 def best_error(name: str, rates: np.ndarray, T: int, norm: Norm, length: int = 60) -> float:
-    """The optimum over coefficients for these rates on `length` lags, by a plain LP on orthonormal
-    columns.
+    """The optimum over coefficients for these rates on `length` lags, by a plain LP on
+    orthonormal columns.
     """
     heads = family(name)
     lags = np.arange(heads.first_lag, length, dtype=float)

@@ -44,8 +44,8 @@ def test_l2_closes_its_gap():
 
 
 def test_holds_up_on_almost_parallel_columns():
-    """Powers of 100 bases: condition beyond 1e16, coefficients of 1e5. The dual stays feasible to
-    rounding.
+    """Powers of 100 bases: condition beyond 1e16, coefficients of 1e5. The dual stays feasible
+    to rounding.
     """
     lags = np.arange(200.0)
     phi = np.linspace(0, 1, 100)[None, :] ** lags[:, None]

@@ -69,8 +69,8 @@ CASES = [
     "problem", CASES, ids=lambda p: f"{p.kernel.kind}-{p.family.name}-{p.norm}"
 )
 def test_budget_heads_and_error(problem):
-    """Within the budget exactly, no more heads than asked for, and each head more is no worse; the
-    last error by mpmath.
+    """Within the budget exactly, no more heads than asked for, and each head more is no worse;
+    the last error by mpmath.
     """
     fits = [fit_heads(problem, h).head_sum for h in (1, 2, 3)]
     errors = [measure(problem, f)[problem.norm] for f in fits]

@@ -141,9 +141,8 @@ def test_theorem_a_makes_zero_optimal():
     assert [c.method for c in closed_forms(Problem(Lag(4), Lin()), 4, 0.0)] == ["no head"]
     assert closed_forms(Problem(Lag(4), Lin()), 4, 0.0)[0].optimal
     assert not closed_forms(Problem(Lag(4), Lin()), 5, 0.0)[0].optimal
-    assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[
-        0
-    ].optimal  # the theorem is about l1
+    # the theorem is about l1
+    assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[0].optimal
 
 
 def test_every_form_is_within_its_budget():
@@ -164,9 +163,8 @@ def test_quadrature_rates_integrate_the_power_law():
     """t^-p = 1/Gamma(p) int exp(-t e^u + p u) du by the trapezoid rule at these rates."""
     rates = quadrature_rates(Problem(Power(0.5), Lin(), window=100), 60)
     step = math.log(rates[1] / rates[0])
-    wide = np.exp(
-        np.arange(math.log(rates[0]) - 20, math.log(rates[-1]) + 4, step)
-    )  # the rule's own nodes, ends added
+    # the rule's own nodes, ends added
+    wide = np.exp(np.arange(math.log(rates[0]) - 20, math.log(rates[-1]) + 4, step))
     for t in (1.0, 10.0, 90.0):
         assert step * (np.exp(-t * wide) * wide**0.5).sum() / float(
             mpmath.gamma(0.5)

@@ -1,5 +1,5 @@
-"""Best coefficients for the paper's exponents: the published optima, whose coefficients no double
-holds.
+"""Best coefficients for the paper's exponents: the published optima, whose coefficients no
+double holds.
 """
 
 import itertools
@@ -157,7 +157,6 @@ def test_heads_that_cannot_be_summed_are_refused_where_all_lags_count(name, slow
 
 
 def test_a_kernel_that_is_zero_needs_no_weight():
-    found = best_coefficients(
-        Problem(Lag(0), family("log")), paper_rates("log", 4)
-    )  # lag 0 is invisible to log
+    # lag 0 is invisible to log
+    found = best_coefficients(Problem(Lag(0), family("log")), paper_rates("log", 4))
     assert found.head_sum.coefficient_sum == 0

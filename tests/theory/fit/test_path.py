@@ -1,5 +1,5 @@
-"""One head at a time under a budget: never worse, within budget, at the certified floor where it is
-known.
+"""One head at a time under a budget: never worse, within budget, at the certified floor where it
+is known.
 """
 
 import itertools

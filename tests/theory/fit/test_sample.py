@@ -70,8 +70,8 @@ def test_the_coordinate_is_undone_by_rates_at(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_thin_l1_error_of_a_smooth_fit_is_the_full_one(name):
-    """Far residuals keep their sign inside blocks, so that the modulus of block sums loses next to
-    nothing.
+    """Far residuals keep their sign inside blocks, so that the modulus of block sums loses next
+    to nothing.
     """
     full = sample(Problem(Power(1.5), family(name), Norm.L1, 1000))
     short = thin(full)

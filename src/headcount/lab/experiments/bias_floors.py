@@ -101,18 +101,14 @@ def _fitted(kernel: AbstractKernel, bias: str, heads: int, length: int) -> Numbe
     return min(known, better, key=lambda numbers: numbers.floor or 0.0)
 
 
-LOGITS: Mapping[
-    str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-] = {  # of the lag, log of the rate, second number
+# of the lag, log of the rate, second number
+LOGITS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "peak": lambda s, u, v: -np.exp(u) * (s - v) ** 2,
     "kerple-log": lambda s, u, v: -np.exp(u) * np.log1p(np.exp(np.clip(v, -30, 30)) * s),
     "kerple-power": lambda s, u, v: -np.exp(u) * s ** np.clip(v, 0.01, 2.0),
 }
-SECOND = {
-    "peak": (-2000.0, 64.0),
-    "kerple-log": (-6.0, 6.0),
-    "kerple-power": (0.05, 2.0),
-}  # where the search starts from
+# where the search starts from
+SECOND = {"peak": (-2000.0, 64.0), "kerple-log": (-6.0, 6.0), "kerple-power": (0.05, 2.0)}
 STARTS = 16
 
 

@@ -1,5 +1,5 @@
-"""The numbers on the errata page: each function computes one point's evidence, by the code that the
-rest of the software uses.
+"""The numbers on the errata page: each function computes one point's evidence, by the code that
+the rest of the software uses.
 """
 
 import functools
@@ -47,8 +47,8 @@ def promised() -> str:
 
 
 def trained(heads: int = 8) -> str:
-    """What heads could reach beside a trained loss (4a), and what they cannot beside a reported one
-    (2b).
+    """What heads could reach beside a trained loss (4a), and what they cannot beside a reported
+    one (2b).
     """
     could = fitted(exp_4a.KERNEL, "lin", heads, exp_4a.LAGS + 1).error.l2 ** 2
     possible = f"4a: {heads} lin heads could leave {could:.2g} of {exp_4a.ENERGY:.3g}"
@@ -90,8 +90,8 @@ def _summed(kernel: Power, sizes: tuple[int, ...]) -> str:
 
 
 def light(rate: float = 5.0, window: int = 1000) -> str:
-    """The mass beyond lag 0, what log heads lose there, and what is left with log(1 + s) and with
-    the residual.
+    """The mass beyond lag 0, what log heads lose there, and what is left with log(1 + s) and
+    with the residual.
     """
     kernel, energy = Exponential(rate), Exponential(2 * rate)  # rho and rho^2
     beyond = [kernel.tail(lag + 1) / kernel.tail(0) for lag in (0, 9)]
@@ -99,9 +99,8 @@ def light(rate: float = 5.0, window: int = 1000) -> str:
         f"e^(-{rate:g}s): of its mass {beyond[0]:.2g} lies beyond lag 0, {beyond[1]:.1g} beyond"
         " lag 9"
     )
-    there = family("log").columns(
-        np.geomspace(0.01, 100, 9), np.zeros(1)
-    )  # [1, rates]: the heads' weights at lag 0
+    # [1, rates]: the heads' weights at lag 0
+    there = family("log").columns(np.geomspace(0.01, 100, 9), np.zeros(1))
     lost = float(np.min((kernel.values(1)[:, None] - there) ** 2))
     seen = f"log heads weigh lag 0 by {float(np.abs(there).max()):g}"
     bare = f"{seen}: without a residual they leave at least {lost:g} of {energy.tail(0):.6g}"
@@ -137,8 +136,8 @@ def doubling() -> str:
 
 
 def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str:
-    """One layer that shares its heads, its blocks orthogonal; a layer a memory with as many heads;
-    a layer a memory with equal heads.
+    """One layer that shares its heads, its blocks orthogonal; a layer a memory with as many
+    heads; a layer a memory with equal heads.
     """
     logs = [lag_lemma("lin", T).log_constant(n) for T in lags]
     counts = split(logs, n, heads)
@@ -233,8 +232,8 @@ def every_n(beta: float = 0.005, n: int = 1) -> str:
 
 
 def signs(count: int = 3) -> str:
-    """relu(<v, x> - (count - 1)) is 1 at the vertex v and 0 at the others; for one sign relu(x) and
-    relu(-x).
+    """relu(<v, x> - (count - 1)) is 1 at the vertex v and 0 at the others; for one sign relu(x)
+    and relu(-x).
     """
     off = {}
     for signs in (1, count):
@@ -377,10 +376,8 @@ def transposed(rate: float = 0.7, wish: float = 3.0) -> str:
     """One memory of one number: D = 4 coordinates x_t, x_{t-g}, g, 1. Row and column as in the
     paper's W_V.
     """
-    query, key = (
-        np.array([0.5, 0.0, wish, 1.0]),
-        np.array([-0.2, 0.0, 1.0, 1.0]),
-    )  # x_t and a token before it, with their g
+    # x_t and a token before it, with their g
+    query, key = np.array([0.5, 0.0, wish, 1.0]), np.array([-0.2, 0.0, 1.0, 1.0])
 
     def product(to_query: tuple[int, int], to_key: tuple[int, int]) -> float:
         maps = np.zeros((2, 4, 4))
@@ -394,8 +391,8 @@ def transposed(rate: float = 0.7, wish: float = 3.0) -> str:
 
 
 def shifted_index(lags: tuple[int, ...] = (3, 5)) -> str:
-    """Coordinates D - M, …, D hold g_1, …, g_M, 1; what a head finds one place further, and without
-    1/log 2.
+    """Coordinates D - M, …, D hold g_1, …, g_M, 1; what a head finds one place further, and
+    without 1/log 2.
     """
     stream = (*lags, 1)
     read = ", ".join(
@@ -408,8 +405,8 @@ def shifted_index(lags: tuple[int, ...] = (3, 5)) -> str:
 
 
 def retrieval_errors(slope: int = 9) -> str:
-    """Ten tokens k/slope and g(x) = 1 + slope x, rounded as floor(g + 1/2) after a retrieval that
-    is off by an error.
+    """Ten tokens k/slope and g(x) = 1 + slope x, rounded as floor(g + 1/2) after a retrieval
+    that is off by an error.
     """
     tokens = np.arange(slope + 1) / slope
     moved = {

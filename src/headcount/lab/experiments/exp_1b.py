@@ -34,9 +34,8 @@ from headcount.lab.hypothesis import BelowThreshold, Hypothesis, NoBenefit, Part
 from headcount.lab.statistics import Scale
 
 THRESHOLD = 0.01
-DEEP_HIDDEN = (
-    80  # two layers with as many parameters as one layer of 256 neurons (within 5%, tested)
-)
+# two layers with as many parameters as one layer of 256 neurons (within 5%, tested)
+DEEP_HIDDEN = 80
 TABLE = "exp-1b:reading=lags,position=100"
 TABLE_LENGTH = 100
 

@@ -193,8 +193,8 @@ def _neuron_arm(neurons: int, profile: Profile) -> Arm:
 
 
 def _behind_neurons() -> Numbers:
-    """Two neurons are the identity, so that the linear floor is possible; it is not proved best for
-    a ReLU readout.
+    """Two neurons are the identity, so that the linear floor is possible; it is not proved best
+    for a ReLU readout.
     """
     found = kernel_numbers(KERNEL, "lin", 4, FAR_LENGTH)
     return dataclasses.replace(

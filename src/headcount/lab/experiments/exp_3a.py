@@ -26,15 +26,12 @@ from headcount.lab.experiments.study import Arm, Numbers, Profile, Study, Values
 from headcount.lab.hypothesis import Hypothesis, NoBenefit, Part
 from headcount.lab.statistics import Scale
 
-WIDE_HIDDEN = (
-    284  # without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
-)
+# without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
+WIDE_HIDDEN = 284
 SMALL: Values = {  # keys at 1000 positions are dear
     "model": {"heads": 4, "width": 16, "hidden": 64},
-    "train": {
-        "batch": 20,
-        "evaluation": {"batches": 5 * FAR_TESTS["batches"]},
-    },  # as many sequences as without dot products
+    # as many sequences as without dot products
+    "train": {"batch": 20, "evaluation": {"batches": 5 * FAR_TESTS["batches"]}},
 }
 
 

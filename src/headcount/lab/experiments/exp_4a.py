@@ -30,9 +30,8 @@ from headcount.memory.kernels import Power
 
 LAGS = 999
 KERNEL = Power(0.5)  # on the window of the sequence: lags beyond it do not exist
-ENERGY = float(
-    sum(1 / s for s in range(1, LAGS + 1))
-)  # sum_{s=1}^{999} 1/s: the loss of answering 0
+# sum_{s=1}^{999} 1/s: the loss of answering 0
+ENERGY = float(sum(1 / s for s in range(1, LAGS + 1)))
 SHORT = 256
 SAMPLED = {"loss": "squared"}  # batches of 100
 LONGER = 4
@@ -216,8 +215,8 @@ def _bare_arm(heads: int, positive: str, steps: int) -> Arm:
 
 
 def _bare_numbers(heads: int) -> Numbers:
-    """Without a residual a steep head must cancel lag 0, which the others see: what one head fewer
-    reaches is possible.
+    """Without a residual a steep head must cancel lag 0, which the others see: what one head
+    fewer reaches is possible.
     """
     found = kernel_numbers(KERNEL, "lin", heads - 1, LAGS + 1)
     note = f"{found.note}, and a head of large rate that cancels lag 0"

@@ -89,8 +89,8 @@ def _arm(name: str, steps: int) -> Arm:
 
 
 def _numbers(bias: str, heads: int) -> Numbers:
-    """The best fit of the eight lags; for decaying heads a certified bound at any number of heads
-    of moderate weight.
+    """The best fit of the eight lags; for decaying heads a certified bound at any number of
+    heads of moderate weight.
     """
     kernel = np.zeros(LENGTH)
     kernel[list(LAGS)] = WEIGHTS

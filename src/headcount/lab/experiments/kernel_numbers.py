@@ -27,19 +27,16 @@ from headcount.theory.kernel_fit import KernelFit, fit_kernel
 from headcount.theory.problem import HeadSum, Norm, Problem
 from headcount.theory.rounding import Dtype, penalised_fit
 
-SPOILT, NOTICEABLE = (
-    1.001,
-    1e-6,
-    # rounding costs this factor, and leaves this part of the kernel: a fit for the format is worth
-    # its time
-)
+# rounding costs this factor, and leaves this part of the kernel: a fit for the format is worth its
+# time
+SPOILT, NOTICEABLE = 1.001, 1e-6
 SEARCHED = 8  # heads of such a fit at most: more heads contain them
 
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """Heads and their l2 error in a number format; `head_sum` is None for shapes that are no sum of
-    decays.
+    """Heads and their l2 error in a number format; `head_sum` is None for shapes that are no sum
+    of decays.
     """
 
     head_sum: HeadSum | None
@@ -122,8 +119,8 @@ def kernel_numbers(
     variance: float = 1.0,
     residual: bool = False,
 ) -> Numbers:
-    """The numbers of `heads` heads on a kernel over `window` lags; `residual`: the model adds x_t,
-    so that lag 0 costs nothing.
+    """The numbers of `heads` heads on a kernel over `window` lags; `residual`: the model adds
+    x_t, so that lag 0 costs nothing.
     """
     fit = fitted(kernel, bias, heads, window, residual=residual)
     bound = fit.lower_bound

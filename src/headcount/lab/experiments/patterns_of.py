@@ -176,9 +176,8 @@ def _hops(
             groups.setdefault(_architecture(specs[arm.name], target), {})[target.hops] = arm.name
     found: dict[str, HopPattern] = {}
     for by_hops in groups.values():
-        reach = (
-            next((k for k in range(1, len(by_hops) + 2) if k not in by_hops), 1) - 1
-        )  # hops 1..reach are all there
+        # hops 1..reach are all there
+        reach = next((k for k in range(1, len(by_hops) + 2) if k not in by_hops), 1) - 1
         if reach < 2:
             continue
         names = [by_hops[k] for k in range(1, reach + 1)]
@@ -201,8 +200,8 @@ def _hops(
 def _deeper(
     hops: int, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, symbols: int
 ) -> float:
-    """The best accuracy at so many hops of an arm with layers that suffice; chance where there is
-    none.
+    """The best accuracy at so many hops of an arm with layers that suffice; chance where there
+    is none.
     """
     found = [1 / symbols]
     for arm in arms:
@@ -234,9 +233,8 @@ def _lags(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LagPattern | 
         or _tested(spec) != spec.train.length
     ):
         return None
-    if not all(
-        lag_column(lag) in final for final in finals for lag in lags
-    ):  # a store that began before they were told apart
+    # a store that began before they were told apart
+    if not all(lag_column(lag) in final for final in finals for lag in lags):
         return None
     middle = sorted(finals, key=lambda final: final["eval_loss"])[(len(finals) - 1) // 2]
     return LagPattern(

@@ -57,8 +57,8 @@ def tables(profile: Profile) -> Iterator[tuple[str, Table]]:
 
 
 def fixed_lag(lag: int, bias: str, heads: Sequence[int]) -> RateTable:
-    """1{s = lag} under a budget: the rate stops where the budget binds, which the certified bound
-    shows.
+    """1{s = lag} under a budget: the rate stops where the budget binds, which the certified
+    bound shows.
     """
     fits = [fit_kernel(Lag(lag), bias=bias, heads=h, budget=BUDGET) for h in heads]
     note = f"sum|a| <= {BUDGET:g}; the promised bound is for unlimited coefficients"

@@ -91,8 +91,8 @@ def lag_bound(
     budget: float,
     window: int = WINDOW,
 ) -> LowerBound:
-    """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer (l2)
-    to sum_i c_i 1{s=Ti}.
+    """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer
+    (l2) to sum_i c_i 1{s=Ti}.
     """
     return lower_bound(lag_problem(lags, coefficients, bias, budget, window), lowest_rate=0.0)
 
@@ -108,8 +108,8 @@ def lag_problem(
 
 @dataclasses.dataclass(frozen=True)
 class OnWindow(AbstractKernel):
-    """A list of values of which nothing is said beyond the window: a model that is read at position
-    N has no lag N, so heads may decay slowly.
+    """A list of values of which nothing is said beyond the window: a model that is read at
+    position N has no lag N, so heads may decay slowly.
     """
 
     kind: ClassVar[str] = "on-window"
@@ -153,8 +153,8 @@ def unreachable_numbers(
 def _affine_fits(
     target: str, bias: str, heads: int, budget: float, window: int
 ) -> dict[str, float]:
-    """The smallest mean squared errors found for an affine readout of so many heads: exact, and in
-    each format.
+    """The smallest mean squared errors found for an affine readout of so many heads: exact, and
+    in each format.
     """
     parts, lags = walsh(target), fixed_memory(target).lags
     problem = lag_problem(lags, parts.coefficients, bias, budget, window)
@@ -232,8 +232,8 @@ def _in_bfloat16(found: Construction) -> float:
 
 
 def built_numbers(target: str, bias: str, heads: int, width: int, length: int) -> Numbers:
-    """What a construction reaches; a model with more of everything contains it, its other weights
-    zero.
+    """What a construction reaches; a model with more of everything contains it, its other
+    weights zero.
     """
     found = built(target, bias, heads, length)
     fits = found.architecture.width <= width

@@ -1,5 +1,5 @@
-"""Run recipes that experiments 1b, 2a and 3a share: equal recipes of different studies are trained
-once.
+"""Run recipes that experiments 1b, 2a and 3a share: equal recipes of different studies are
+trained once.
 """
 
 from typing import Any
@@ -18,11 +18,8 @@ NEAR_TESTS = {"batches": 50}  # 5000 short sequences
 FAR_TESTS = {"batches": 20}  # 2000 of 1000 tokens
 SEEDS = {Profile.SMOKE: 3, Profile.LAPTOP: 5, Profile.FULL: 10}
 FAR_SEEDS = {Profile.SMOKE: 3, Profile.LAPTOP: 3, Profile.FULL: 5}  # no hypothesis hangs on them
-PAPER_MODEL: dict[str, Any] = {
-    "heads": 32,
-    "width": 64,
-    "hidden": 256,
-}  # H = 32, m = 256 as printed
+# H = 32, m = 256 as printed
+PAPER_MODEL: dict[str, Any] = {"heads": 32, "width": 64, "hidden": 256}
 
 
 def near_run(

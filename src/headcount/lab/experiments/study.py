@@ -41,8 +41,8 @@ class Variant(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """What is known of an arm without training it, in the units of its loss. None: not known, and
-    `note` says why.
+    """What is known of an arm without training it, in the units of its loss. None: not known,
+    and `note` says why.
     """
 
     promised: float | None = None
@@ -54,9 +54,8 @@ class Numbers:
     float32: float | None = None
     bfloat16: float | None = None
     note: str = ""
-    constant: bool = (
-        False  # possible is the constant answer: it says nothing about the architecture
-    )
+    # possible is the constant answer: it says nothing about the architecture
+    constant: bool = False
 
     @property
     def floor(self) -> float | None:
@@ -75,8 +74,8 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Arm:
-    """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x` places
-    it in the figure.
+    """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x`
+    places it in the figure.
     """
 
     name: str
@@ -106,9 +105,8 @@ class Study:
     y_log: bool = True
     ratios: bool = True  # whether a quotient of two losses means something: not so for nats
     notes: tuple[str, ...] = ()
-    panels: Mapping[str, str] = dataclasses.field(
-        default_factory=dict
-    )  # series → its own y label, where losses count different things
+    # series → its own y label, where losses count different things
+    panels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         names = [arm.name for arm in self.arms]

@@ -32,14 +32,13 @@ from headcount.theory.rounding import Dtype
 GRID = 8  # cells a piece of the wave
 POINTS = 512  # midpoints a piece, where rounded weights are evaluated
 
-VARIANCE = (
-    1 / 3
-)  # of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
+# of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
+VARIANCE = 1 / 3
 
 
 def possible(teeth: int, neurons: int) -> float:
-    """The mean squared error of the network above, exactly: half a piece is lost to the way back to
-    0.
+    """The mean squared error of the network above, exactly: half a piece is lost to the way back
+    to 0.
     """
     pieces = 2 * teeth
     if neurons >= pieces + 1:
@@ -89,9 +88,10 @@ def lower(teeth: int, neurons: int, grid: int = GRID) -> float:
     for _ in range(neurons - 1):
         # From a breakpoint in cell i to one in cell j >= i: grid points i+1 .. j (nothing for
         # neighbours).
+        # [i, j], i < j
         steps = np.where(
             np.tri(cells, cells, -1, dtype=bool).T, cost[1 : cells + 1, :cells], np.inf
-        )  # [i, j], i < j
+        )
         np.fill_diagonal(steps, 0.0)  # two breakpoints in one cell
         best = np.min(best[:, None] + steps, axis=0)
     last = np.min(best + cost[1 : cells + 1, cells])

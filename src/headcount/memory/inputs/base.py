@@ -35,8 +35,8 @@ class AbstractInputs(abc.ABC):
 
     @property
     def iid(self) -> bool:
-        """Are tokens independent and identically distributed with E x = 0? (Then population losses
-        are exact.)
+        """Are tokens independent and identically distributed with E x = 0? (Then population
+        losses are exact.)
         """
         return False
 
@@ -58,8 +58,8 @@ class AbstractInputs(abc.ABC):
 
 
 class AbstractIndependent(AbstractInputs):
-    """Tokens that are independent, centred, with d equal coordinates, inside the unit ball unless
-    they say otherwise.
+    """Tokens that are independent, centred, with d equal coordinates, inside the unit ball
+    unless they say otherwise.
     """
 
     d: int

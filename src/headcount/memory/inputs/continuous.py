@@ -39,8 +39,8 @@ class Uniform(AbstractIndependent):
 @inputs.register("gaussian", formula="x_t ~ N(0, scale^2 I / d)", ref=PAPER_SETUP)
 @dataclasses.dataclass(frozen=True)
 class Gaussian(AbstractIndependent):
-    """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do not
-    apply.
+    """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do
+    not apply.
     """
 
     d: int = 1

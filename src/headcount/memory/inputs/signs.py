@@ -46,8 +46,8 @@ class Boolean(AbstractIndependent):
 )
 @dataclasses.dataclass(frozen=True)
 class Ternary(AbstractIndependent):
-    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up to
-    3^10/2^32 = 1.4e-5).
+    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up
+    to 3^10/2^32 = 1.4e-5).
     """
 
     d: int = 1

@@ -74,8 +74,8 @@ class AbstractNamed(AbstractTarget):
 
 
 class AbstractTokens(AbstractTarget):
-    """Integer tokens 0, …, V-1 and, as labels, tokens again; `UNDEFINED` (and masked) where there
-    is no answer.
+    """Integer tokens 0, …, V-1 and, as labels, tokens again; `UNDEFINED` (and masked) where
+    there is no answer.
     """
 
     @property
@@ -119,14 +119,15 @@ class AbstractTokens(AbstractTarget):
 
     def reference(self, x, read: AbstractRead | None = None):
         rows = (read or self.read).rows(x.shape[1])
+        # [B, R]
         return np.array(
             [[self.answer(sequence, int(t)) for t in rows] for sequence in np.asarray(x).tolist()]
-        )  # [B, R]
+        )
 
 
 def pick(x: jax.Array, index: jax.Array) -> jax.Array:
-    """The token at each row index, `UNDEFINED` where the index is negative.  [B, N], [B, R] → [B,
-    R]
+    """The token at each row index, `UNDEFINED` where the index is negative.  [B, N], [B, R] →
+    [B, R]
     """
     return jnp.where(index >= 0, jnp.take_along_axis(x, jnp.maximum(index, 0), axis=1), UNDEFINED)
 
@@ -139,9 +140,8 @@ def latest_equal(x: jax.Array, rows: np.ndarray, among: jax.Array) -> jax.Array:
     """
     s = np.arange(x.shape[1])
     before = jnp.asarray(s[None, :] < rows[:, None])  # [R, N]
-    match = (
-        before[None] & among[:, None, :] & (x[:, rows][:, :, None] == x[:, None, :])
-    )  # [B, R, N]
+    # [B, R, N]
+    match = before[None] & among[:, None, :] & (x[:, rows][:, :, None] == x[:, None, :])
     return jnp.where(match, jnp.asarray(s)[None, None, :], -1).max(axis=-1)
 
 

@@ -76,8 +76,8 @@ def python_corpus(root: Path, megabytes: float) -> Corpus:
 
 @functools.lru_cache(maxsize=4)
 def text_corpus(place: Path, megabytes: float) -> Corpus:
-    """The user's own text: a file, cut 9 : 1, or a folder of files, split as the standard library
-    is. Files with a zero byte are no text.
+    """The user's own text: a file, cut 9 : 1, or a folder of files, split as the standard
+    library is. Files with a zero byte are no text.
     """
     require(place.exists(), f"corpus {place}", "a text file or a folder of texts", "check the path")
     if place.is_file():

@@ -1,5 +1,5 @@
-"""One small instance of every named target, as text, with a length that suits it: for tests and for
-a first look.
+"""One small instance of every named target, as text, with a length that suits it: for tests and
+for a first look.
 """
 
 EXAMPLES: dict[str, tuple[str, int]] = {

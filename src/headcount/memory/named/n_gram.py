@@ -72,9 +72,8 @@ class NGram(AbstractTokens):
     def answers(self, x, rows):
         lags = np.arange(self.n - 1, -1, -1)
         index = rows[:, None] - lags[None, :]  # [R, n]
-        context = jnp.where(
-            jnp.asarray(index >= 0)[None], x[:, np.maximum(index, 0)], UNDEFINED
-        )  # [B, R, n]
+        # [B, R, n]
+        context = jnp.where(jnp.asarray(index >= 0)[None], x[:, np.maximum(index, 0)], UNDEFINED)
         code = (context * jnp.asarray(self.symbols**lags)).sum(axis=-1)
         known = ((context >= 0) & (context < self.symbols)).all(axis=-1)
         return jnp.where(

@@ -70,18 +70,20 @@ class Recall(AbstractTokens):
         keys = without_repeats(for_keys, batch, self.pairs, self.symbols)  # [B, pairs]
         values = self.symbols + jax.random.randint(for_values, (batch, self.pairs), 0, self.symbols)
         rounds = -(-(length - 2 * self.pairs) // (2 * self.pairs))
+        # [B, rounds * pairs]
         order = without_repeats(for_order, batch * rounds, self.pairs, self.pairs).reshape(
             batch, -1
-        )  # [B, rounds * pairs]
+        )
         shown = jnp.stack([keys, values], axis=-1)  # [B, pairs, 2]
         asked = jnp.take_along_axis(shown, order[:, :, None], axis=1)
         return jnp.concatenate([shown, asked], axis=1).reshape(batch, -1)[:, :length]
 
     def answers(self, x, rows):
         is_key = (x >= 0) & (x < self.symbols)
+        # by a value
         followed = jnp.concatenate(
             [x[:, 1:] >= self.symbols, jnp.zeros_like(x[:, :1], bool)], axis=1
-        )  # by a value
+        )
         found = latest_equal(x, rows, is_key & followed)
         return pick(x, jnp.where(found >= 0, found + 1, UNDEFINED))
 

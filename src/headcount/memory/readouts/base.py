@@ -109,15 +109,15 @@ def taking_part(slots: int, current: bool) -> int:
 
 
 def averages(z: Any) -> Any:
-    """Each slot as one number (1/sqrt d) sum_j z_ij, at most its norm; for d = 1 the slot itself.
-    [..., p, d] → [..., p]
+    """Each slot as one number (1/sqrt d) sum_j z_ij, at most its norm; for d = 1 the slot
+    itself.  [..., p, d] → [..., p]
     """
     return z.sum(-1) / math.sqrt(z.shape[-1])
 
 
 def on_slots(per_slot: np.ndarray, slots: int, d: int) -> np.ndarray:
-    """The direction w with w . z = sum_i per_slot_i (1/sqrt d) sum_j z_ij, flattened; slots before
-    the last p get 0.
+    """The direction w with w . z = sum_i per_slot_i (1/sqrt d) sum_j z_ij, flattened; slots
+    before the last p get 0.
     """
     full = np.zeros((slots, d))
     full[slots - len(per_slot) :] = np.asarray(per_slot)[:, None] / math.sqrt(d)

@@ -194,8 +194,8 @@ def _exact_network(lookup: Lookup, slots: int, d: int) -> ReluNetwork | None:
 def _one_neuron_each(
     letters: np.ndarray, combinations: list[tuple[int, ...]], points: np.ndarray, values: np.ndarray
 ) -> ReluNetwork | None:
-    """One neuron a combination of nonzero value, or None where a letter of such a combination does
-    not stick out.
+    """One neuron a combination of nonzero value, or None where a letter of such a combination
+    does not stick out.
     """
     gram = letters @ letters.T
     squares = np.diag(gram)

@@ -93,8 +93,8 @@ def interpolate(points: np.ndarray, values: np.ndarray) -> ReluNetwork:
 
 
 def _directions(n: int) -> list[np.ndarray]:
-    """Axes, sums, counters in bases 2 and 3 (they keep bits and ternary digits apart), and random
-    directions.
+    """Axes, sums, counters in bases 2 and 3 (they keep bits and ternary digits apart), and
+    random directions.
     """
     powers = [float(base) ** -np.arange(n) for base in (2, 3)]
     ladder = np.arange(1.0, n + 1)

@@ -35,8 +35,8 @@ class AbstractBias(eqx.Module):
 
     @abc.abstractmethod
     def logits(self, lag: jax.Array, position: jax.Array) -> jax.Array:
-        """[*] lags >= 0 (position counted from 1, same shape or broadcastable) → [H, *]; at least
-        float32.
+        """[*] lags >= 0 (position counted from 1, same shape or broadcastable) → [H, *]; at
+        least float32.
         """
 
     def decay(self) -> jax.Array | None:
@@ -48,8 +48,8 @@ class AbstractBias(eqx.Module):
     def turn(
         self, queries: jax.Array, keys: jax.Array, rows: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Rotary biases turn [B, R, H, q] queries (at `rows`) and [B, N, H, q] keys; others leave
-        them alone.
+        """Rotary biases turn [B, R, H, q] queries (at `rows`) and [B, N, H, q] keys; others
+        leave them alone.
         """
         return queries, keys
 

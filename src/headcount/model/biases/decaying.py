@@ -61,8 +61,8 @@ def spread(heads: int, key: jax.Array, low: float, high: float, spacing: Spacing
 
 
 def check_rates(*named: tuple[str, jax.Array]) -> None:
-    """Refuse negative or non-finite rates given by hand (weights in the middle of training are not
-    checked).
+    """Refuse negative or non-finite rates given by hand (weights in the middle of training are
+    not checked).
     """
     for name, values in named:
         if isinstance(values, jax.core.Tracer) or not eqx.is_array(values):
@@ -135,8 +135,8 @@ class Lin(AbstractDecaying):
     "log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log")
 )
 class Log(AbstractDecaying):
-    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through the
-    residual.
+    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through
+    the residual.
     """
 
     rate: jax.Array  # [H]
@@ -167,8 +167,8 @@ class Log1p(AbstractDecaying):
     "kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "logarithmic variant")
 )
 class KerpleLog(AbstractBias):
-    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as in
-    its code).
+    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as
+    in its code).
     """
 
     rate: jax.Array  # [H]

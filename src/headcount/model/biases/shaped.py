@@ -87,9 +87,8 @@ class Table(AbstractBias):
         low = jnp.clip(jnp.floor(lag), 0, last).astype(int)
         part = lag - low
         below, above = (jnp.take(table, jnp.clip(i, 0, last), axis=1) for i in (low, low + 1))
-        between = jnp.where(
-            part == 0, below, (1 - part) * below + part * above
-        )  # an exact lag must not meet a -inf neighbour
+        # an exact lag must not meet a -inf neighbour
+        between = jnp.where(part == 0, below, (1 - part) * below + part * above)
         return jnp.where(lag <= last, between, -jnp.inf)
 
 
@@ -269,7 +268,6 @@ class Fire(AbstractBias):
         share = jnp.log1p(stretch * jnp.maximum(jnp.asarray(lag, dtype), 0)) / jnp.log1p(
             stretch * longest
         )
-        neurons = jax.nn.relu(
-            share[..., None] * self.w_in.astype(dtype) + self.b_in.astype(dtype)
-        )  # [*, m]
+        # [*, m]
+        neurons = jax.nn.relu(share[..., None] * self.w_in.astype(dtype) + self.b_in.astype(dtype))
         return jnp.einsum("hm,...m->h...", self.w_out.astype(dtype), neurons)

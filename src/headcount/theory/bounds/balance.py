@@ -25,8 +25,8 @@ EVEN = 1e-3  # stop when the block weights agree to this
 def balanced(
     family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """(rates [H], coefficients [H]) of the most even g found, or None when no residual alternates
-    often enough.
+    """(rates [H], coefficients [H]) of the most even g found, or None when no residual
+    alternates often enough.
     """
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
@@ -72,9 +72,10 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
         uneven = np.log(masses) - np.log(masses).mean()
         if np.abs(uneven).max() < EVEN:
             break
+        # [S, 2H]
         tangent = np.concatenate(
             [family.columns(np.exp(theta), lags), family.slopes(np.exp(theta), lags) * a], axis=1
-        )  # [S, 2H]
+        )
         tangent = np.linalg.qr(weights[:, None] * tangent)[0] / weights[:, None]
         rows = _block_rows(tangent, residual, block, norm) / masses[:, None]  # [N, 2H]
         rows = rows - rows.mean(axis=0)
@@ -161,9 +162,8 @@ def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.nda
         q, _ = np.linalg.qr(weights[:, None] * family.columns(np.exp(theta), lags))
         return scale * (target - q @ (q.T @ target))
 
-    def jacobian(
-        theta,
-    ):  # Kaufman's approximation: only the part of the derivative outside the span
+    # Kaufman's approximation: only the part of the derivative outside the span
+    def jacobian(theta):
         rates = np.exp(theta)
         q, r = np.linalg.qr(weights[:, None] * family.columns(rates, lags))
         a = np.linalg.lstsq(r, q.T @ target, rcond=1e-15)[0]

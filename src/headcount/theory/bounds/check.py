@@ -94,9 +94,8 @@ def _dual(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
         Norm.L2: lambda: sum((v * v for v in sizes), arb(0)).sqrt(),
         Norm.SUP: lambda: sum(sizes, arb(0)),
     }[bound.norm]()
-    allowed = (
-        (inner - arb(bound.value) * total) / arb(bound.budget)
-    ).lower()  # what max_b |g(b)| may be
+    # what max_b |g(b)| may be
+    allowed = ((inner - arb(bound.value) * total) / arb(bound.budget)).lower()
     return bool(allowed > 0) and _never_above(
         problem.family, dict(zip(lags, exact, strict=True)), bound.lowest_rate, allowed
     )
@@ -113,10 +112,8 @@ def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allow
             row.append(row[-1] * -logs[s] / k)
     derivatives = arb_mat([steps[s][:DEGREE] for s in y])
     highest = arb_mat([[abs(steps[s][DEGREE])] for s in y])
-    bernstein, left = (
-        _bernstein(DEGREE - 1),
-        math.floor(lowest * 2.0**30) / 2.0**30,
-    )  # so that interval ends are exact
+    # so that interval ends are exact
+    bernstein, left = _bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30
     small = allowed * arb(2.0**-32)
     while True:
         curve = family.curve(left, length)

@@ -39,9 +39,8 @@ SCOPE = (
 )
 
 Token = tuple[float, ...]
-Answer = Callable[
-    [tuple[Token, ...]], float
-]  # a sequence, oldest token first → the answer at its last position
+# a sequence, oldest token first → the answer at its last position
+Answer = Callable[[tuple[Token, ...]], float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +57,8 @@ class AffineFloor:
 def two_lag_floor(
     asking: tuple[Token, Token], lags: tuple[int, int], swing: tuple[Token, Token], answer: Answer
 ) -> AffineFloor:
-    """The four inputs of the module docstring: letters (u, u') ask for lags (i, j), letters (p, q)
-    stand there.
+    """The four inputs of the module docstring: letters (u, u') ask for lags (i, j), letters (p,
+    q) stand there.
     """
     (i, j), (p, q) = lags, swing
     require(

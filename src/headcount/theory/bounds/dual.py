@@ -41,9 +41,8 @@ USELESS = 1e-7
 # relative to the bound and to its distance from trivial: exchange stops when no vector can be
 # better by more
 GAP = 3e-5
-MARGIN = (
-    2e-8  # relative allowance on the maximum, so that a checker with another enclosure has room
-)
+# relative allowance on the maximum, so that a checker with another enclosure has room
+MARGIN = 2e-8
 
 
 def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound:
@@ -116,9 +115,8 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     for _ in range(ROUNDS):
         phi = scene.family.columns(rates, lags)
         y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm, TOLERANCE)
-        ceiling = (float(y @ scene.rho) - scene.budget * t) / max(
-            scene.size(y), 1e-300
-        )  # few rates: above the optimum over all
+        # few rates: above the optimum over all
+        ceiling = (float(y @ scene.rho) - scene.budget * t) / max(scene.size(y), 1e-300)
         peaks, heights = scene.peaks(y)
         mixed = scene.blend(best, y)
         more, levels = scene.peaks(mixed)
@@ -127,9 +125,8 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
             value = scene.value(vector, float(height))
             if value > best_value:
                 best, best_value = vector, value
-        stalled = (
-            stalled + 1 if best_value > 0 and best_value - before < enough else 0
-        )  # rounding has the last word from C = 1e7 on
+        # rounding has the last word from C = 1e7 on
+        stalled = stalled + 1 if best_value > 0 and best_value - before < enough else 0
         if ceiling < USELESS or ceiling - best_value < enough or stalled == 2:
             break
         keep = rates[np.abs(phi.T @ y) > KEEP * t]
@@ -163,8 +160,8 @@ class _Scene:
         return (float(y @ self.rho) - self.budget * height) / size if size > 0 else 0.0
 
     def blend(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """The best point between two vectors: successive LP vertices overshoot on opposite sides,
-        and the bound is concave.
+        """The best point between two vectors: successive LP vertices overshoot on opposite
+        sides, and the bound is concave.
         """
         g_old, g_new = self.columns.T @ old, self.columns.T @ new
         shares = np.linspace(0, 1, 65)
@@ -200,8 +197,8 @@ class _Scene:
 
 
 def _rate_grid(family: AbstractFamily, lags: np.ndarray, lowest: float) -> np.ndarray:
-    """Rates from `lowest` to where only the first lag is left, dense where curves change fast, and
-    inf.  [GRID]
+    """Rates from `lowest` to where only the first lag is left, dense where curves change fast,
+    and inf.  [GRID]
     """
     logs = log_lags(family, lags)
     unit = 1.0 / logs.max() if logs.max() > 0 else 1.0

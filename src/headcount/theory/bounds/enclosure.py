@@ -41,8 +41,8 @@ class Enclosure:
 
 
 def log_lags(family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
-    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve underflows.
-    [S]
+    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve
+    underflows.  [S]
     """
     small = 2.0**-10
     return -np.log(family.columns(np.array([small]), lags)[:, 0]) / small
@@ -94,8 +94,8 @@ def _guess(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest: floa
 def _intervals(
     logs: np.ndarray, y: np.ndarray, lowest: float, guess: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """(centre, half-width) pairs that cover [lowest, last]; sized so that the Taylor remainder is
-    negligible. All dyadic.
+    """(centre, half-width) pairs that cover [lowest, last]; sized so that the Taylor remainder
+    is negligible. All dyadic.
     """
     size = np.abs(y)
     target = math.log(NEGLIGIBLE * guess)
@@ -103,9 +103,8 @@ def _intervals(
     fall = float(logs[~first].min()) if (~first).any() else 1.0
     last = lowest + math.ceil((math.log(size.sum()) - target) / fall)
     with np.errstate(divide="ignore"):
-        log_terms = (
-            np.log(size) + ORDER * np.log(logs) - math.lgamma(ORDER + 1)
-        )  # [S] -inf where l = 0
+        # [S] -inf where l = 0
+        log_terms = np.log(size) + ORDER * np.log(logs) - math.lgamma(ORDER + 1)
     found, left = [], lowest
     while left < last:
         half = 2.0**8

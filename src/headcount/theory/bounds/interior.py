@@ -155,15 +155,14 @@ def _moved(x: State, d: State, sizes: dict[str, float]) -> State:
 GROUPS = {
     Norm.L1: (("u", "v", "r", "p", "q", "e"), ("y", "t", "s1", "s2", "s3", "s4")),
     Norm.SUP: (("u", "v", "r", "e", "s1", "s2"), ("y", "t", "p", "q", "s3", "s4")),
-    Norm.L2: (
-        ("u", "v", "r", "p", "q", "e", "y", "t", "s1", "s2", "s3", "s4"),
-    ),  # y = r ties both sides
+    # y = r ties both sides
+    Norm.L2: (("u", "v", "r", "p", "q", "e", "y", "t", "s1", "s2", "s3", "s4"),),
 }
 
 
 def _lengths(x: State, d: State, norm: Norm, fraction: float) -> dict[str, float]:
-    """For every variable the longest step (at most 1) that keeps its group positive, shortened by
-    `fraction`.
+    """For every variable the longest step (at most 1) that keeps its group positive, shortened
+    by `fraction`.
     """
     sizes: dict[str, float] = {}
     for group in GROUPS[norm]:

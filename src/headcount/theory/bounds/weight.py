@@ -44,8 +44,8 @@ BINOMIAL = Ref("headcount", "theory 2.2 (E): binomial certificate")
 
 @dataclasses.dataclass(frozen=True)
 class WeightBound:
-    """sum|a| >= `weight` for every sum of `family` heads within `tol` (l1) of lag T. Exact; `value`
-    is it rounded down to a double.
+    """sum|a| >= `weight` for every sum of `family` heads within `tol` (l1) of lag T. Exact;
+    `value` is it rounded down to a double.
     """
 
     T: int
@@ -70,8 +70,8 @@ class WeightBound:
 def weight_needed(
     T: int, family: AbstractFamily, tol: float, method: str = "chebyshev"
 ) -> WeightBound:
-    """The weight that an l1 error of `tol` at lag T costs, by `method` chebyshev (the better one)
-    or binomial.
+    """The weight that an l1 error of `tol` at lag T costs, by `method` chebyshev (the better
+    one) or binomial.
     """
     require(
         T >= family.first_lag,
@@ -91,9 +91,8 @@ def weight_needed(
         "chebyshev or binomial",
         "choose one",
     )
-    lag = (
-        T - family.first_lag
-    )  # of the lin problem that bounds this one from below (module docstring)
+    # of the lin problem that bounds this one from below (module docstring)
+    lag = T - family.first_lag
     share = 1 - Fraction(tol)
     if method == "binomial":
         top, j = binomial_maximum(lag)
@@ -118,8 +117,8 @@ def weight_needed(
 
 
 def weight_bound(problem: Problem) -> LowerBound | None:
-    """Theorem B as a lower bound of the error at the problem's budget; None where it does not apply
-    (only lags, l1).
+    """Theorem B as a lower bound of the error at the problem's budget; None where it does not
+    apply (only lags, l1).
     """
     kernel = problem.kernel
     lag = kernel.T - problem.first_lag if isinstance(kernel, Lag) else -1
@@ -153,8 +152,8 @@ def _chebyshev_certificate(lag: int) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=512)
 def chebyshev_constant(T: int) -> tuple[int, int, int]:
-    """(c_T, degree n, place m): the largest n whose largest coefficient sits at m <= T; the place
-    never moves back as n grows.
+    """(c_T, degree n, place m): the largest n whose largest coefficient sits at m <= T; the
+    place never moves back as n grows.
     """
     low, high = 0, 2 * T + 4  # the place is about n/sqrt 2, so 2T + 4 is beyond
     while high - low > 1:
@@ -183,9 +182,8 @@ def shifted_chebyshev(degree: int) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=512)
 def binomial_maximum(T: int) -> tuple[Fraction, int]:
     """(m_T, j): min over even j <= 2T of max_x x^{T-j/2}(1-x)^j / C(j, j/2), exactly."""
-    guess = (
-        round(T * math.sqrt(2) / 2) * 2
-    )  # asymptotically optimal; the function of j is unimodal around it
+    # asymptotically optimal; the function of j is unimodal around it
+    guess = round(T * math.sqrt(2) / 2) * 2
     choices = [j for j in range(max(0, guess - 8), min(2 * T, guess + 8) + 1, 2)]
     return min((_binomial(T, j), j) for j in choices)
 

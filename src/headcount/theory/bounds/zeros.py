@@ -42,8 +42,8 @@ class Block:
 
 
 def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
-    """The certified lower bound for at most `heads` heads, or None when no alternating residual was
-    found.
+    """The certified lower bound for at most `heads` heads, or None when no alternating residual
+    was found.
     """
     first = problem.first_lag
     found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)

@@ -36,9 +36,8 @@ SMOOTH_ENOUGH = 1e-6
 # the same with a budget, under which the valley has many side arms: only what float64 cannot
 # improve
 ENOUGH = 1e-12
-ROUGH_BUDGET = (
-    1e6  # sum|a| that a search without budget may use, relative to the kernel's largest value
-)
+# sum|a| that a search without budget may use, relative to the kernel's largest value
+ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last can
 # matter
 CLOSE = 3.0
@@ -66,8 +65,8 @@ def fit_heads(
     lowest_rate: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in the
-    notes.
+    """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in
+    the notes.
     """
     require(
         isinstance(heads, int) and heads >= 1,
@@ -95,8 +94,8 @@ def fewest_heads(
     lowest_rate: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
-    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit and
-    a note if none do.
+    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit
+    and a note if none do.
     """
     require(
         tol > 0,
@@ -146,9 +145,8 @@ def improving(
         # one lag, enough heads: the infimum is 0 and the closed form is as near to it as its digits
         # say
         return
-    reduce_from = (
-        heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM
-    )  # for one lag, nodes spread anew are as good
+    # for one lag, nodes spread anew are as good
+    reduce_from = heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM
     for method, point in search(
         full, heads, quadrature_rates(problem, heads), reduce_from, progress
     ):
@@ -201,13 +199,12 @@ def search(
 def _smooth(
     full: Sample, data: Sample, heads: int, spread: np.ndarray, progress: Progress
 ) -> Iterator[tuple[str, Point]]:
-    """Variable projection from 1 to H heads (least squares) and other starts, then programs in the
-    norm asked for.
+    """Variable projection from 1 to H heads (least squares) and other starts, then programs in
+    the norm asked for.
     """
     trail = []
-    for rates in chain(
-        data, heads
-    ):  # in l1 a far block is one row: least squares then weighs the tail much as l1 does
+    # in l1 a far block is one row: least squares then weighs the tail much as l1 does
+    for rates in chain(data, heads):
         progress(f"{len(rates)} of {heads} heads by variable projection")
         trail.append(("variable projection", at(data, rates)))
     if not trail:

@@ -49,8 +49,8 @@ class Closed:
 
 
 def closed_forms(problem: Problem, heads: int, low: float) -> list[Closed]:
-    """Every closed form with at most that many heads, within the budget; `low` is the smallest rate
-    allowed.
+    """Every closed form with at most that many heads, within the budget; `low` is the smallest
+    rate allowed.
     """
     kernel, family = problem.kernel, problem.family
     found = [Closed(HeadSum(family, (), ()), "no head", optimal=_zero_is_best(problem, heads))]
@@ -83,8 +83,8 @@ def within_budget(head_sum: HeadSum, budget: float) -> bool:
 
 
 def quadrature_rates(problem: Problem, heads: int) -> np.ndarray:
-    """Rates of the trapezoid rule that suit lags 1..length, empty where the kernel is not a power
-    law or heads not lin.
+    """Rates of the trapezoid rule that suit lags 1..length, empty where the kernel is not a
+    power law or heads not lin.
     """
     if not (isinstance(problem.kernel, Power) and isinstance(problem.family, Lin)):
         return np.zeros(0)
@@ -92,8 +92,8 @@ def quadrature_rates(problem: Problem, heads: int) -> np.ndarray:
 
 
 def _zero_is_best(problem: Problem, heads: int) -> bool:
-    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T (l1).
-    A kernel that cannot be seen, too.
+    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T
+    (l1). A kernel that cannot be seen, too.
     """
     kernel = problem.kernel
     invisible = not np.any(problem.target) and kernel.support is not None
@@ -144,8 +144,8 @@ def _lag_forms(problem: Problem, lag: int, heads: int) -> list[Closed]:
 
 
 def _eta(lag: int, heads: int, budget: float) -> float:
-    """The interval of the nodes: as small as the aim asks for, as large as the budget needs (T + 1
-    heads).
+    """The interval of the nodes: as small as the aim asks for, as large as the budget needs (T +
+    1 heads).
     """
     aimed = min(0.9, AIM ** (1 / (heads - lag)))
     if math.isinf(budget):
@@ -230,8 +230,8 @@ def _cardinal(nodes: list[arb], lag: int) -> list[arb]:
 
 
 def lag_by_log(family: AbstractFamily, seen: int, heads: int, e: int, first: int = 1) -> HeadSum:
-    """1{t = seen} on t = first..first+heads-1 by t^-(1+e+e i), i = 0..heads-1, with exact rational
-    coefficients.
+    """1{t = seen} on t = first..first+heads-1 by t^-(1+e+e i), i = 0..heads-1, with exact
+    rational coefficients.
     """
     poly = fmpq_poly([1])
     top = fmpq(1, seen**e)

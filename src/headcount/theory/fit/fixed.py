@@ -93,9 +93,8 @@ def _exchanged(data: Sample, rates: np.ndarray, a: np.ndarray) -> np.ndarray:
     """
     A, best, least = data.columns(rates), a, data.error(rates, a)
     used = np.flatnonzero(np.abs(a) > 1e-5 * data.budget / len(a))
-    if (
-        len(used) == 0
-    ):  # at zero y is not unique and prices nothing: begin with rates at Chebyshev points instead
+    # at zero y is not unique and prices nothing: begin with rates at Chebyshev points instead
+    if len(used) == 0:
         x = (1 - np.cos(np.pi * np.linspace(0, 1, FIRST_USED))) / 2
         used = np.unique(np.round(x * (len(rates) - 1)).astype(int))
     for _ in range(EXCHANGES):
@@ -132,8 +131,8 @@ def _arnoldi(data: Sample, rates: np.ndarray) -> tuple[fmpq, ...]:
 
 
 def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The rows that the optimum meets: multipliers inside [-1, 1], without rows that carry nothing,
-    which lie inside too.
+    """The rows that the optimum meets: multipliers inside [-1, 1], without rows that carry
+    nothing, which lie inside too.
     """
     H, order = Q.shape[1], np.argsort(np.abs(y))
     choices = [order[:H]]
@@ -205,8 +204,8 @@ def _dyadic(x: arb) -> fmpq:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi =
-    e^{-b distance}.
+    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi
+    = e^{-b distance}.
     """
 
     first: np.ndarray
@@ -234,8 +233,8 @@ def _rows(data: Sample, rates: np.ndarray) -> _Rows:
 
 
 def _tail_points(data: Sample, slowest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest head
-    is felt.
+    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest
+    head is felt.
     """
     if isinstance(data.family, Lin):
         edges = np.linspace(data.length, data.length + 25 / slowest, TAIL_POINTS + 1)

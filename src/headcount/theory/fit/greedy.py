@@ -56,8 +56,8 @@ def clusters(grid: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point]:
-    """The best points with one head added: between two neighbours or beyond the outermost, or all
-    heads spread anew.
+    """The best points with one head added: between two neighbours or beyond the outermost, or
+    all heads spread anew.
     """
     low, high = data.coordinate(data.dictionary(2))
     u = np.sort(data.coordinate(rates))

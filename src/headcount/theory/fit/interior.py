@@ -86,12 +86,11 @@ def program(n: int, c=None, absolute=None, squares=None, limits=None) -> Program
 
 
 def solve(lp: Program, tol: float = 1e-10, start: np.ndarray | None = None) -> Solution:
-    """The optimum, or the last interior point (`closed` false) where rounding stops the progress.
-    `start` is a first x.
+    """The optimum, or the last interior point (`closed` false) where rounding stops the
+    progress. `start` is a first x.
     """
-    with np.errstate(
-        divide="ignore", invalid="ignore", over="ignore"
-    ):  # a step onto the boundary ends the loop below
+    # a step onto the boundary ends the loop below
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return _solve(lp, tol, np.zeros(len(lp.c)) if start is None else start)
 
 

@@ -26,8 +26,8 @@ def coefficients(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> np.ndar
 
 
 def solved(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients [H] and the rows' multipliers y [S]: |sum_s y_s phi(s; b)| is what a new head at
-    b would gain.
+    """Coefficients [H] and the rows' multipliers y [S]: |sum_s y_s phi(s; b)| is what a new head
+    at b would gain.
     """
     if len(rates) == 0:
         return np.zeros(0), _signs(data)
@@ -114,9 +114,8 @@ def orthonormal(B: np.ndarray, floor: np.ndarray | float = 0.0) -> np.ndarray:
     """R such that B R^-1 is nearly orthonormal. Diagonals below `floor` are raised to it:
     directions that the budget keeps from mattering stay as short as they are."""
     norms = np.maximum(np.linalg.norm(B, axis=0), 1e-300)
-    B = np.pad(
-        B, ((0, max(0, B.shape[1] - B.shape[0])), (0, 0))
-    )  # more columns than lags: R must still be square
+    # more columns than lags: R must still be square
+    B = np.pad(B, ((0, max(0, B.shape[1] - B.shape[0])), (0, 0)))
     R = np.linalg.qr(B / norms, mode="r") * norms
     least = np.maximum(floor, 1e-13 * norms)
     i = np.flatnonzero(np.abs(np.diag(R)) < least)

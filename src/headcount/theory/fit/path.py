@@ -33,8 +33,8 @@ def nothing(data: Sample) -> Point:
 
 
 def levels(data: Sample, heads: int, reduce_from: int = 3) -> Iterator[Point]:
-    """The best points found with 1, 2, …, heads heads; the dictionary is asked from `reduce_from`
-    heads on, or on a stall.
+    """The best points found with 1, 2, …, heads heads; the dictionary is asked from
+    `reduce_from` heads on, or on a stall.
     """
     best, whole, reduced = nothing(data), norm_of_target(data), None
     for h in range(1, heads + 1):
@@ -88,8 +88,8 @@ def _starts(data: Sample, best: Point, h: int) -> list[Point]:
 
 
 def chebyshev_rates(data: Sample, heads: int, eta: float) -> np.ndarray:
-    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], 0 included as the fastest rate.
-    [H]
+    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], 0 included as the fastest
+    rate.  [H]
     """
     if heads == 1:
         return data.bounded(np.array([-np.log(eta) / data.unit]))

@@ -18,8 +18,8 @@ ROWS = 160
 
 
 def pencil_rates(values: np.ndarray, heads: int) -> np.ndarray:
-    """At most `heads` positive rates b with values(s) ~ sum a e^{-b s}; fewer where the data have a
-    lower rank.
+    """At most `heads` positive rates b with values(s) ~ sum a e^{-b s}; fewer where the data
+    have a lower rank.
     """
     S = len(values)
     rows = min(ROWS, S // 2)

@@ -28,9 +28,8 @@ from headcount.theory.problem import Norm, Problem
 DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the target needs it)
 GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
-LEAST_LAGS = (
-    64  # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
-)
+# blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
+LEAST_LAGS = 64
 SLOWEST = 0.05  # log heads for kernels of finite support decay this much faster than 1/s at least
 BLOCKS = 38  # beyond the window, up to e^107 times it
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
@@ -70,14 +69,13 @@ class Sample:
         """d/du of the columns, [S, H]: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
         m, kb = self._distances[:, None], self.unit * rates[None, :]
         with np.errstate(over="ignore"):
-            first = (
-                m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)
-            )  # -m x^(m-1) (1 - x)
+            # -m x^(m-1) (1 - x)
+            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)
         return np.concatenate([first, self._block_slopes(rates)]) if len(self.starts) else first
 
     def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a difference
-        of the first.
+        """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a
+        difference of the first.
         """
         m, kb = self._distances[:, None], self.unit * rates[None, :]
         rest, slopes = -np.expm1(-kb), self.slopes(rates)  # 1 - x
@@ -148,8 +146,8 @@ def size(norm: Norm, residual: np.ndarray) -> float:
 
 
 def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lag that stands for each block in l2 (its middle, weighted by the root of its length) or
-    sup (its first).
+    """The lag that stands for each block in l2 (its middle, weighted by the root of its length)
+    or sup (its first).
     """
     if norm is Norm.L2:
         return np.floor((starts + ends - 1) / 2), np.sqrt(ends - starts)
@@ -173,9 +171,8 @@ def block_sums(
     )
     if isinstance(family, Lin):
         count = np.where(np.isfinite(e), e - s, 0.0)
-        whole = np.exp(-b * s) / np.where(
-            b == 0, 1.0, -np.expm1(-b)
-        )  # the endless sum; at b = 0 all ones
+        # the endless sum; at b = 0 all ones
+        whole = np.exp(-b * s) / np.where(b == 0, 1.0, -np.expm1(-b))
         part = np.where(b == 0, count, -np.expm1(-b * count))
         return whole * np.where(np.isfinite(e), part, 1.0)
     shift, ending = 0.0 if isinstance(family, Log) else 1.0, np.isfinite(e)
@@ -221,16 +218,14 @@ def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
             "heads cannot grow with the lag",
         )
         low = lowest_rate
-    floor = (
-        1e-3 / problem.length if isinstance(family, Lin) else 1e-4
-    )  # the search works in log b, so that 0 is out of its reach
+    # the search works in log b, so that 0 is out of its reach
+    floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4
     if problem.tail_counts and not isinstance(family, Lin):
         # Heads just above 1 live beyond e^30 lags, in the last block, where they may change sign
         # unseen.
         floor = 1 + (1e-6 if problem.kernel.support is None else SLOWEST)
-    high = (
-        45.0 if isinstance(family, Lin) else 65.0
-    )  # e^-45 and 2^-65 are below float64's resolution of 1
+    # e^-45 and 2^-65 are below float64's resolution of 1
+    high = 45.0 if isinstance(family, Lin) else 65.0
     length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length
     starts, ends = _tail_edges(problem, length)
     lags = np.arange(problem.first_lag, length, dtype=np.float64)

@@ -62,9 +62,8 @@ def refine(
         if plan.promised <= gain * best.error:
             break
         after = _moved(data, best, plan)
-        if (
-            best.error - after.error < 0.25 * plan.promised
-        ):  # off the valley's floor: once more from there, then judge
+        # off the valley's floor: once more from there, then judge
+        if best.error - after.error < 0.25 * plan.promised:
             after = min(
                 after, _moved(data, after, _program(data, after, plan.reach)), key=lambda p: p.error
             )
@@ -82,8 +81,8 @@ def refine(
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """A step: moves of u [H], the largest in units of the heads' room, the gain promised, the lags'
-    multipliers [S].
+    """A step: moves of u [H], the largest in units of the heads' room, the gain promised, the
+    lags' multipliers [S].
     """
 
     moves: np.ndarray
@@ -137,8 +136,8 @@ def _curvature(data: Sample, point: Point, second: np.ndarray, residual: np.ndar
 
 
 def room(u: np.ndarray) -> np.ndarray:
-    """The distance to the nearest other head, at most 1: the scale on which a head's move is small.
-    [H]
+    """The distance to the nearest other head, at most 1: the scale on which a head's move is
+    small.  [H]
     """
     if len(u) < 2:
         return np.ones(len(u))

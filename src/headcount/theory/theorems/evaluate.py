@@ -163,8 +163,8 @@ def _theorem_5_1(target: AbstractTarget, bias: str, heads: int, width: int) -> E
 def _adaptive(
     theorem: str, nesting: Callable[[AdaptiveMemory], int]
 ) -> Callable[[AbstractTarget, str, int, int], Evaluated]:
-    """Theorems 4.1, 4.3 (K = 0), 4.4 (the target's K) and 4.5 (K = M) differ in which lags share a
-    layer's heads.
+    """Theorems 4.1, 4.3 (K = 0), 4.4 (the target's K) and 4.5 (K = M) differ in which lags share
+    a layer's heads.
     """
 
     def evaluate(target: AbstractTarget, bias: str, heads: int, width: int) -> Evaluated:
@@ -246,8 +246,8 @@ def _adaptive(
 def _layered(
     lemmas: list[Lemma], K: int, heads: int
 ) -> tuple[list[float], int, tuple[int, ...], tuple[float, ...]]:
-    """Per-lag log errors: each of the first K lags has a layer's heads to itself, the others share
-    one (Theorem 4.4).
+    """Per-lag log errors: each of the first K lags has a layer's heads to itself, the others
+    share one (Theorem 4.4).
     """
     groups = [shared([lemma], heads) for lemma in lemmas[:K]]
     if lemmas[K:]:
@@ -264,12 +264,11 @@ def _layered(
 
 
 def _widths(target: AdaptiveMemory, bias: str, K: int) -> int:
-    """Neurons of the layer that needs most: m_r > 8 ||g||_B^2 ln(2 V^l) (lin), 2 ||log g||_B^2 ln(2
-    V^l)/ln^2(1+1/(2T)) (log).
+    """Neurons of the layer that needs most: m_r > 8 ||g||_B^2 ln(2 V^l) (lin), 2 ||log g||_B^2
+    ln(2 V^l)/ln^2(1+1/(2T)) (log).
     """
-    letters = (
-        len(target.inputs.alphabet or ()) + 1
-    )  # the zero vector of a missing token is one more
+    # the zero vector of a missing token is one more
+    letters = len(target.inputs.alphabet or ()) + 1
     each = []
     for b in target.lag_bounds():
         points = math.log(2) + b.arguments * math.log(letters)
