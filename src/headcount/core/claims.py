@@ -1,0 +1,278 @@
+"""Claims: statements of the form "at most", "at least", "cannot", "needs", as values.
+
+A claim says how small the error of a memory can be, for a class of models, in a measure of error:
+
+    AT_LEAST   no model of the class has an error below `value`     (a lower bound)
+    AT_MOST    some model of the class has an error of `value`      (a construction, a fit)
+
+Everything that such a statement is about is its `Scope`. Fields of the *class* (bias, rates, heads,
+weights, layers, dot product, readout, precision) say which models are meant; fields of the
+*measure* (norm, lags, tokens) say what counts as error. A question has a scope too, and a claim
+speaks about a question only where one contains the other:
+
+    AT_LEAST   the models asked about lie inside the class, and the error asked about counts at
+               least what the claim counts (more lags, more tokens, a larger norm);
+    AT_MOST    the other way round.
+
+`claim.answers(question)` is the only way from a claim to an answer. Where a field stands in the
+way it is named (`Gap`), so that "undecided" always says what is missing. "Needs weights of W for an
+error of e" is AT_LEAST e with weights up to W; "needs T + 1 heads" is AT_LEAST 1 with T heads: one
+form for all of them.
+
+Worked example: what is proved for lin heads on all lags says nothing on a window of 7 lags, where
+later lags do not exist.
+
+    >>> from headcount.core.refs import Ref
+    >>> proved = Claim("lag:6", Scope(bias="lin", heads=6), Sense.AT_LEAST, 1.0, Status.PROVED,
+    ...                "theorem-a", Ref("headcount", "Theorem A"))
+    >>> proved.answers(Scope(bias="lin", heads=5)).value
+    1.0
+    >>> [str(gap.field) for gap in proved.answers(Scope(bias="lin", heads=6, lags=Lags(0, 7))).gaps]
+    ['lags']
+    >>> print(proved)  # doctest: +NORMALIZE_WHITESPACE
+    lag:6: at least 1 in l1, for lin heads with rates >= 0, at most 6 heads, any weights, 1 layer
+    without dot product, a linear readout, over all lags (proved and checked: theorem-a)
+"""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from headcount.core.refs import Ref
+
+
+class Norm(enum.StrEnum):
+    """Norm over lags in which an error is measured; for one error, sup <= l2 <= l1."""
+
+    L1 = "l1"
+    L2 = "l2"
+    SUP = "sup"
+
+
+class Precision(enum.StrEnum):
+    """A number format."""
+
+    FLOAT64 = "float64"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+    @property
+    def unit(self) -> float:
+        """The unit roundoff u: half the distance from 1 to the next number."""
+        return {"float64": 2.0**-53, "float32": 2.0**-24, "bfloat16": 2.0**-9}[self]
+
+
+class Sense(enum.StrEnum):
+    """Which side of the error is bounded."""
+
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+
+
+class Status(enum.StrEnum):
+    """What stands behind a claim."""
+
+    PROVED = "proved and checked"  # a certificate that an independent checker accepts
+    MEASURED = "measured"  # on inputs or points that are not all of them
+    FOUND = "found"  # by a search; nothing says that it is the best
+    CONJECTURED = "conjectured"
+
+
+class Readout(enum.StrEnum):
+    """What may stand behind the heads; each contains the ones before it."""
+
+    LINEAR = "a linear readout"
+    ANY = "any function of the head outputs and x_t"
+
+
+@dataclasses.dataclass(frozen=True)
+class Lags:
+    """The lags first..stop-1 count; `stop` None: all from `first` on. Sequences of at most N tokens
+    have the lags below N. `first` is 1 where x_t comes free through the residual."""
+
+    first: int = 0
+    stop: int | None = None
+
+    def __contains__(self, lag: int) -> bool:
+        return self.first <= lag and (self.stop is None or lag < self.stop)
+
+    def __str__(self) -> str:
+        start = "" if self.first == 0 else f" from {self.first} on"
+        return f"all lags{start}" if self.stop is None else f"lags {self.first} to {self.stop - 1}"
+
+
+class Tokens(enum.StrEnum):
+    """Which inputs an error is the worst case of; each contains the ones before it."""
+
+    SIGNS = "tokens -1 and 1"
+    INTERVAL = "tokens in [-1, 1]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Scope:
+    """Which models, and which error. The defaults are one dot-product-free layer with a linear
+    readout in exact arithmetic; None and `inf` mean no limit."""
+
+    bias: str | None = None  # one head family; None: every bias
+    lowest_rate: float = 0.0  # rates b >= lowest_rate are admitted
+    heads: int | None = None  # at most so many; None: any number
+    weight: float = math.inf  # sum|a| at most
+    layers: int | None = 1  # at most so many
+    dot_product: bool = False  # may scores look at the tokens?
+    readout: Readout = Readout.LINEAR
+    precision: Precision | None = None  # None: exact arithmetic
+    norm: Norm = Norm.L1
+    lags: Lags = Lags()
+    tokens: Tokens = Tokens.SIGNS
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; null means no limit."""
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        plain["weight"] = self.weight if math.isfinite(self.weight) else None
+        plain["lags"] = {"first": self.lags.first, "stop": self.lags.stop}
+        return {name: str(v) if isinstance(v, enum.Enum) else v for name, v in plain.items()}
+
+
+class Role(enum.Enum):
+    """Does a field of a scope say which models, or which error?"""
+
+    CLASS = "class"
+    MEASURE = "measure"
+
+
+def _up_to(narrow: float | None, wide: float | None) -> bool:
+    """Limits from above, None for no limit."""
+    return wide is None or (narrow is not None and narrow <= wide)
+
+
+def _one_of(narrow: Any, wide: Any) -> bool:
+    """A name, or None for all of them."""
+    return wide is None or narrow == wide
+
+
+def _inner_lags(narrow: Lags, wide: Lags) -> bool:
+    return wide.first <= narrow.first and _up_to(narrow.stop, wide.stop)
+
+
+_NORMS, _READOUTS, _TOKENS = [Norm.SUP, Norm.L2, Norm.L1], list(Readout), list(Tokens)
+
+# field → (role, `within(narrow, wide)`, words of a value)
+FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str]]] = {
+    "bias": (Role.CLASS, _one_of, lambda v: f"{v} heads" if v else "heads of any bias"),
+    "lowest_rate": (Role.CLASS, lambda n, w: n >= w, lambda v: f"rates >= {v:g}"),
+    "heads": (
+        Role.CLASS, _up_to, lambda v: "any number of heads" if v is None else f"at most {v} heads",
+    ),
+    "weight": (
+        Role.CLASS, _up_to, lambda v: "any weights" if math.isinf(v) else f"sum|a| <= {v:.6g}",
+    ),
+    "layers": (
+        Role.CLASS, _up_to,
+        lambda v: "any number of layers" if v is None else f"{v} layer{'s' if v != 1 else ''}",
+    ),
+    "dot_product": (
+        Role.CLASS, lambda n, w: w or not n,
+        lambda v: "with dot product" if v else "without dot product",
+    ),
+    "readout": (Role.CLASS, lambda n, w: _READOUTS.index(n) <= _READOUTS.index(w), str),
+    # A computation in a format is a function of its own: exact arithmetic says nothing about it.
+    "precision": (
+        Role.CLASS, lambda n, w: n == w, lambda v: "exact arithmetic" if v is None else f"computed in {v}",
+    ),
+    "norm": (Role.MEASURE, lambda n, w: _NORMS.index(n) <= _NORMS.index(w), str),
+    "lags": (Role.MEASURE, _inner_lags, str),
+    "tokens": (Role.MEASURE, lambda n, w: _TOKENS.index(n) <= _TOKENS.index(w), str),
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """One field in which a claim does not reach a question."""
+
+    field: str
+    claimed: Any
+    asked: Any
+
+    def __str__(self) -> str:
+        words = FIELDS[self.field][2]
+        return f"it is about {words(self.claimed)}, the question about {words(self.asked)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a claim says about a question: a value, or the gaps that keep it silent."""
+
+    value: float | None
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """About `subject` (a kernel or a target): the best error in this scope is `sense` `value`.
+
+    `evidence` is plain data (numbers, strings, tuples) for the checker of its `method`.
+    """
+
+    subject: Hashable
+    scope: Scope
+    sense: Sense
+    value: float
+    status: Status
+    method: str
+    ref: Ref
+    evidence: Mapping[str, Any] = dataclasses.field(repr=False, default_factory=dict)
+
+    def answers(self, question: Scope) -> Answer:
+        """The value for every question that the scope reaches, else what is missing."""
+        gaps = []
+        for name, (role, within, _) in FIELDS.items():
+            ours, theirs = getattr(self.scope, name), getattr(question, name)
+            asked_inside = (role is Role.CLASS) == (self.sense is Sense.AT_LEAST)
+            if not (within(theirs, ours) if asked_inside else within(ours, theirs)):
+                gaps.append(Gap(name, ours, theirs))
+        return Answer(None, tuple(gaps)) if gaps else Answer(self.value)
+
+    def excludes(self, question: Scope, tol: float) -> bool:
+        """Does it prove that nothing in this scope has an error of `tol` or less?"""
+        found = self.answers(question).value
+        certain = self.status is Status.PROVED and self.sense is Sense.AT_LEAST
+        return certain and found is not None and found > tol
+
+    def reaches(self, question: Scope, tol: float) -> bool:
+        """Does it show a model in this scope with an error of `tol` or less?"""
+        found = self.answers(question).value
+        return self.sense is Sense.AT_MOST and found is not None and found <= tol
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.words()}"
+
+    def words(self) -> str:
+        """The statement with all of its scope, from the data alone."""
+        return f"{self.sense} {self.value:.4g} in {self.scope.norm}, for {phrase(self.scope)}" + (
+            f" ({self.status}: {self.method})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for `--json`; the evidence stays with the object."""
+        return {
+            "sense": str(self.sense), "value": self.value, "status": str(self.status),
+            "method": self.method, "source": str(self.ref), "scope": self.scope.to_json(),
+            "words": self.words(),
+        }  # fmt: skip
+
+
+def phrase(scope: Scope) -> str:
+    """A scope in words. What is the default of every model here (signs, exact) is left out."""
+    say = {name: words(getattr(scope, name)) for name, (_, _, words) in FIELDS.items()}
+    parts = [
+        f"{say['bias']} with {say['lowest_rate']}", say["heads"], say["weight"],
+        f"{say['layers']} {say['dot_product']}", say["readout"],
+    ]  # fmt: skip
+    if scope.precision is not None:
+        parts.append(say["precision"])
+    parts.append(f"over {say['lags']}")
+    if scope.tokens is not Tokens.SIGNS:
+        parts.append(say["tokens"])
+    return ", ".join(parts)
