@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from headcount.core.claims import Status
 from headcount.core.errors import CheckFailed, InputError
 from headcount.memory.kernels import Exponential, Lag
 from headcount.theory import kernel_fit
@@ -59,7 +60,7 @@ def test_the_error_belongs_to_the_numbers_in_the_json(lag_two):
 def test_four_numbers_of_a_known_case(lag_two):
     assert lag_two.error.l1 <= 0.0777 * 1.01
     assert 0.0358 * 0.99 <= lag_two.lower_bound.value <= lag_two.error.l1
-    assert lag_two.lower_bound.certified
+    assert lag_two.lower_bound.status is Status.PROVED
     assert lag_two.coefficient_sum <= 1e3 * (1 + 1e-9)
     assert lag_two.rounded["float32"].error.l1 == pytest.approx(lag_two.error.l1, rel=0.01)
     assert lag_two.rounded["bfloat16"].error.l1 > 0.1
@@ -94,10 +95,20 @@ def test_without_certificate_there_is_none():
 
 def test_a_bound_above_the_error_stops_the_run(lag_two):
     wrong = dataclasses.replace(lag_two.lower_bound, value=lag_two.error.l1 * 1.001)
+    problem = Problem(Lag(2), Lin(), budget=1e3)
     with pytest.raises(CheckFailed, match="exceeds the measured error"):
-        gate(dataclasses.replace(lag_two, lower_bound=wrong))
-    gate(dataclasses.replace(lag_two, lower_bound=dataclasses.replace(wrong, certified=False)))
-    gate(lag_two)
+        gate(problem, dataclasses.replace(lag_two, lower_bound=wrong))
+    guess = dataclasses.replace(wrong, status=Status.CONJECTURED)
+    gate(problem, dataclasses.replace(lag_two, lower_bound=guess))
+    gate(problem, lag_two)
+
+
+def test_a_bound_about_other_heads_stops_the_run(lag_two):
+    """A fit outside the bound's scope would not be judged by it at all."""
+    bound = lag_two.lower_bound
+    fast = dataclasses.replace(bound, scope=dataclasses.replace(bound.scope, lowest_rate=5.0))
+    with pytest.raises(CheckFailed, match="does not speak about"):
+        gate(Problem(Lag(2), Lin(), budget=1e3), dataclasses.replace(lag_two, lower_bound=fast))
 
 
 @pytest.mark.parametrize(("bias", "heads"), [("peak", 1), ("table", 1), ("rope", 1)])
@@ -150,8 +161,8 @@ def test_norms_and_windows():
         result = fit_kernel("lag:1", heads=1, budget=10, norm=norm, window=16)
         assert result.norm == norm
         assert result.lower_bound.value <= result.error[norm]
-        # a lag kernel is zero beyond its lag, so the heads' tail counts
-        assert result.errors.tail.included
+        assert not result.errors.tail.included  # lags beyond the window do not exist
+        assert fit_kernel("lag:1", heads=1, budget=10, norm=norm).errors.tail.included
 
 
 REFUSED = [

@@ -77,7 +77,7 @@ def test_four_lin_heads_reach_lag_four_when_lag_zero_is_free():
     free = dataclasses.replace(counted, residual=True)
     assert lower_bound(counted, 4).value ** 2 > 0.27
     assert lower_bound(free, 4).value ** 2 <= loss
-    assert not check(free, lower_bound(counted, 4))
+    assert lower_bound(counted, 4).answers(free.scope(4)).value is None
     assert lower_bound(free, 3).value > 0.5  # three heads do not reach it all the same
     assert (
         fit_kernel(Lag(4), heads=4, norm="l2", window=32, certify=False, residual=True).error.l2
@@ -88,8 +88,8 @@ def test_four_lin_heads_reach_lag_four_when_lag_zero_is_free():
 @functools.cache
 def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
     problem = Problem(KERNELS[k], family(name), norm, WINDOW, budget, residual=True)
-    bound = lower_bound(problem, heads, lowest_rate=0.0)
-    assert check(problem, bound)
+    bound = lower_bound(problem, heads)
+    assert check(bound)
     return problem, bound
 
 
@@ -110,9 +110,8 @@ def test_no_existing_error_is_below_the_bound(k, name, which, size, seed, meetin
     problem, bound = bounded(k, name, which, budget, heads)
     rng = np.random.default_rng(seed)
     count = heads or int(rng.integers(1, 6))
-    rates = family(name).lowest_rate + np.sort(
-        rng.uniform(0.05, 1.0, count).cumsum()
-    ) * 10 ** rng.uniform(-1, 1.2)
+    spread = np.sort(rng.uniform(0.05, 1.0, count).cumsum()) * 10 ** rng.uniform(-1, 1.2)
+    rates = problem.lowest_rate + spread
     if meeting:
         a = interpolating(problem.kernel, name, rates, 1)
     else:
@@ -144,8 +143,7 @@ def test_a_free_lag_never_costs(kernel, name):
     free = dataclasses.replace(counted, residual=True)
     for heads in (1, 2, None):
         assert (
-            lower_bound(free, heads, 0.0).value
-            <= lower_bound(counted, heads, 0.0).value * (1 + 1e-6) + 1e-9
+            lower_bound(free, heads).value <= lower_bound(counted, heads).value * (1 + 1e-6) + 1e-9
         )
 
 
@@ -153,7 +151,7 @@ def test_a_free_lag_never_costs(kernel, name):
     ("kernel", "name", "heads", "norm", "window", "error", "bound"),
     [
         ("lag:4", "lin", 4, "l2", 32, 0.7656602732578914, 0.5266403878479265),
-        ("lag:4", "log1p", 4, "l2", 32, 0.8338480040311897, 0.5),
+        ("lag:4", "log1p", 4, "l2", 32, 0.8336832638154124, 0.5),
         ("exp:1.0", "log1p", 2, "l2", 64, 0.020248224989672946, 0.0),
         ("power:0.5", "lin", 4, "l2", 1000, 0.041151536348293494, 0.014070370961789092),
         ("lag:4", "lin", 4, "l1", None, 1.0, 1.0),

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress
+from headcount.core.claims import phrase
 from headcount.core.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -161,10 +162,7 @@ def _bound_cells(result: "KernelFit") -> tuple[str, str]:
         )
     if bound.value == 0:
         return "0", "no positive lower bound is known here"
-    heads = "any number of heads" if bound.heads is None else f"{bound.heads} heads"
-    budget = "any coefficients" if bound.budget is None else f"sum|a| <= {bound.budget:g}"
-    status = "certified" if bound.certified else f"not certified: {bound.missing}"
-    return f"{bound.value:.4g}", f"{heads}, {budget}; {bound.method} ({status})"
+    return f"{bound.value:.4g}", f"{phrase(bound.scope)}; {bound.method} ({bound.status})"
 
 
 def _plain_sum(result: "KernelFit") -> str:

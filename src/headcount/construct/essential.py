@@ -121,10 +121,7 @@ def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> Kernel
     problem = Problem(kernel, family(request.bias), Norm.L1, window)
     if not np.any(problem.target):
         return KernelHeads(
-            kernel,
-            HeadSum(problem.family, (problem.family.lowest_rate + 1,), (fmpq(0),)),
-            0.0,
-            "nothing but lag 0",
+            kernel, HeadSum(problem.family, (2.0,), (fmpq(0),)), 0.0, "nothing but lag 0"
         )
     return heads_for_tol(kernel, request.bias, tol, request.precision, window)
 

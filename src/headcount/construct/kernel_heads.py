@@ -14,7 +14,7 @@ import numpy as np
 
 from headcount.construct.draft import Bound, Precision, Unreachable
 from headcount.memory.kernels import AbstractKernel, Lag
-from headcount.theory.bounds import lower_bound, weight_needed
+from headcount.theory.bounds import log10_weight, lower_bound, weight_needed
 from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
@@ -140,7 +140,7 @@ def refuse_budget(problem: Problem, tol: float, precision: Precision) -> None:
     """
     problem = dataclasses.replace(problem, residual=True)
     floor = lower_bound(problem)
-    if floor.certified and floor.value > tol:
+    if floor.value > tol:
         got = (
             f"{problem.family.name} heads with sum|a| <= {problem.budget:.3g} leave an l1 error of"
             f" at least {floor.value:.3g}, however many"
@@ -149,7 +149,7 @@ def refuse_budget(problem: Problem, tol: float, precision: Precision) -> None:
             got,
             f"at most {tol:.3g}",
             f"raise the tolerance, use another bias, or more digits than {precision}",
-            (problem, floor),
+            floor,
         )
 
 
@@ -185,10 +185,10 @@ def refuse_weight(
     seen = 0 if bias == "log" else 1
     if not isinstance(kernel, Lag) or tol >= 1 or kernel.T <= seen:
         return
-    needed = weight_needed(kernel.T - seen, family(bias), tol)
-    if needed.weight > budget:
+    needed = weight_needed(Problem(kernel, family(bias), residual=True), tol)
+    if needed.scope.weight > budget:
         got = (
-            f"lag {kernel.T} within {tol:g} by {bias} heads needs sum|a| >= {_power(needed.log10)},"
+            f"lag {kernel.T} within {tol:g} by {bias} heads needs sum|a| >= {_power(log10_weight(needed))},"
             " however many heads"
         )
         fix = (

@@ -24,14 +24,13 @@ from headcount.construct.draft import (
     Unreachable,
     constructions,
 )
+from headcount.core.claims import Claim
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
 from headcount.model.cost import count_parameters
-from headcount.theory.bounds import LowerBound, WeightBound, check_weight
 from headcount.theory.bounds import check as check_bound
-from headcount.theory.problem import Problem
 
 BIASES = ("lin", "log", "log1p", "peak", "table", "rope", "none")
 Progress = Callable[[str], None]
@@ -217,34 +216,14 @@ def _row(
 
 def accepted(certificate: Any) -> bool:
     """Does an independent checker accept it?"""
-    if isinstance(certificate, WeightBound):
-        return check_weight(certificate)
-    if (
-        isinstance(certificate, tuple)
-        and len(certificate) == 2
-        and isinstance(certificate[1], LowerBound)
-    ):
-        return check_bound(*certificate)
-    return False
+    return isinstance(certificate, Claim) and check_bound(certificate)
 
 
-def describe(certificate: Any) -> dict[str, Any] | None:
+def describe(certificate: Claim | None) -> dict[str, Any] | None:
     """A certificate as plain data: what it proves, by which method."""
-    if isinstance(certificate, WeightBound):
-        claim = (
-            f"lag {certificate.T} within {certificate.tol:g} by {certificate.family.name} heads"
-            f" needs sum|a| >= 10^{certificate.log10:.3f}"
-        )
-        return {"claim": claim, "method": certificate.method, "source": str(certificate.ref)}
     if certificate is None:
         return None
-    problem, bound = certificate
-    assert isinstance(problem, Problem)
-    claim = (
-        f"{problem.family.name} heads with sum|a| <= {problem.budget:.4g} leave an l1 error of at"
-        f" least {bound.value:.6g}"
-    )
-    return {"claim": claim, "method": bound.method, "source": str(bound.ref)}
+    return {"claim": str(certificate), "method": certificate.method, "source": str(certificate.ref)}
 
 
 def _best_of_each(rows: list[Row]) -> list[Row]:

@@ -103,11 +103,39 @@ class Lags:
         return f"all lags{start}" if self.stop is None else f"lags {self.first} to {self.stop - 1}"
 
 
-class Tokens(enum.StrEnum):
-    """Which inputs an error is the worst case of; each contains the ones before it."""
+@dataclasses.dataclass(frozen=True)
+class Tokens:
+    """The tokens of the sequences that an error is the worst case of: a finite set of letters, or
+    (None) every vector of norm at most `radius`."""
 
-    SIGNS = "tokens -1 and 1"
-    INTERVAL = "tokens in [-1, 1]"
+    letters: frozenset[tuple[float, ...]] | None
+    radius: float = 1.0
+
+    def __le__(self, other: "Tokens") -> bool:
+        if self.letters is None or other.letters is None:
+            return other.letters is None and self._largest <= other.radius
+        return self.letters <= other.letters
+
+    @property
+    def _largest(self) -> float:
+        if self.letters is None:
+            return self.radius
+        return max((math.hypot(*letter) for letter in self.letters), default=0.0)
+
+    def __str__(self) -> str:
+        if self.letters is None:
+            return f"tokens of norm up to {self.radius:g}"
+        plain = [letter[0] if len(letter) == 1 else letter for letter in sorted(self.letters)]
+        return f"tokens {', '.join(map(str, plain[:8]))}{', …' if len(plain) > 8 else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        """`letters` is null where every vector of norm up to `radius` is a token."""
+        letters = None if self.letters is None else sorted(map(list, self.letters))
+        return {"letters": letters, "radius": self._largest}
+
+
+SIGNS = Tokens(frozenset({(-1.0,), (1.0,)}))
+BALL = Tokens(None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,13 +153,14 @@ class Scope:
     precision: Precision | None = None  # None: exact arithmetic
     norm: Norm = Norm.L1
     lags: Lags = Lags()
-    tokens: Tokens = Tokens.SIGNS
+    tokens: Tokens = SIGNS
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null means no limit."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         plain["weight"] = self.weight if math.isfinite(self.weight) else None
         plain["lags"] = {"first": self.lags.first, "stop": self.lags.stop}
+        plain["tokens"] = self.tokens.to_json()
         return {name: str(v) if isinstance(v, enum.Enum) else v for name, v in plain.items()}
 
 
@@ -156,7 +185,7 @@ def _inner_lags(narrow: Lags, wide: Lags) -> bool:
     return wide.first <= narrow.first and _up_to(narrow.stop, wide.stop)
 
 
-_NORMS, _READOUTS, _TOKENS = [Norm.SUP, Norm.L2, Norm.L1], list(Readout), list(Tokens)
+_NORMS, _READOUTS = [Norm.SUP, Norm.L2, Norm.L1], list(Readout)
 
 # field → (role, `within(narrow, wide)`, words of a value)
 FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str]]] = {
@@ -179,11 +208,12 @@ FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str
     "readout": (Role.CLASS, lambda n, w: _READOUTS.index(n) <= _READOUTS.index(w), str),
     # A computation in a format is a function of its own: exact arithmetic says nothing about it.
     "precision": (
-        Role.CLASS, lambda n, w: n == w, lambda v: "exact arithmetic" if v is None else f"computed in {v}",
+        Role.CLASS, lambda n, w: n == w,
+        lambda v: "exact arithmetic" if v is None else f"computed in {v}",
     ),
     "norm": (Role.MEASURE, lambda n, w: _NORMS.index(n) <= _NORMS.index(w), str),
     "lags": (Role.MEASURE, _inner_lags, str),
-    "tokens": (Role.MEASURE, lambda n, w: _TOKENS.index(n) <= _TOKENS.index(w), str),
+    "tokens": (Role.MEASURE, lambda n, w: n <= w, str),
 }  # fmt: skip
 
 
@@ -273,6 +303,6 @@ def phrase(scope: Scope) -> str:
     if scope.precision is not None:
         parts.append(say["precision"])
     parts.append(f"over {say['lags']}")
-    if scope.tokens is not Tokens.SIGNS:
+    if scope.tokens != SIGNS:
         parts.append(say["tokens"])
     return ", ".join(parts)

@@ -5,10 +5,12 @@ from here is a proof and not an estimate. Floats enter exactly (they are dyadic 
 """
 
 import contextlib
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import flint
-from flint import arb
+from flint import arb, fmpq
 
 from headcount.memory.kernels import AbstractKernel
 
@@ -45,3 +47,22 @@ class Balls:
 def kernel_values(kernel: AbstractKernel, length: int) -> list[arb]:
     """rho(0..length-1) as balls at the current precision."""
     return [kernel.at(s, Balls) for s in range(length)]
+
+
+def round_down(x: arb | fmpq | Fraction) -> float:
+    """The largest convenient double that is certainly <= x, never below 0 (a norm is not
+    negative).
+    """
+    if isinstance(x, fmpq):
+        x = Fraction(int(x.p), int(x.q))
+    if isinstance(x, Fraction):
+        if x <= 0:
+            return 0.0
+        value = float(x) if x < Fraction(2) ** 1023 else 2.0**1023
+        return value if Fraction(value) <= x else math.nextafter(value, 0.0)
+    if not x.is_finite():
+        return 0.0
+    value = float(x.lower())
+    if not arb(value) <= x:  # the conversion rounds to nearest, which may lie above
+        value = math.nextafter(value, -math.inf)
+    return max(0.0, value)

@@ -17,18 +17,25 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
+from headcount.core.claims import Norm
 from headcount.core.errors import unknown
 from headcount.core.refs import Ref
 
+# sum s^-b, sum s^-2b and max s^-b are finite for b above (sup: from) these
+SLOWEST_POWER = {Norm.L1: 1.0, Norm.L2: 0.5, Norm.SUP: 0.0}
+
 
 class AbstractFamily(abc.ABC):
-    """Curves phi(s; b) of one real rate b >= lowest_rate, decaying, phi <= 1, decreasing in b."""
+    """Curves phi(s; b) of one real rate b >= 0, decaying, phi <= 1, decreasing in b."""
 
     name: ClassVar[str]
     formula: ClassVar[str]
     ref: ClassVar[Ref]
-    lowest_rate: ClassVar[float]  # rates below are not admitted on infinitely many lags
     first_lag: ClassVar[int]  # smallest lag that the family can see
+
+    @abc.abstractmethod
+    def slowest(self, norm: Norm) -> float:
+        """The infimum of the rates whose curve has a finite norm over all lags."""
 
     @abc.abstractmethod
     def columns(self, rates: np.ndarray, lags: np.ndarray) -> np.ndarray:
@@ -54,8 +61,10 @@ class Lin(AbstractFamily):
     name = "lin"
     formula = "phi(s) = e^{-b s}"
     ref = Ref("wang-e-2024", "Lemma F.1")
-    lowest_rate = 0.0
     first_lag = 0
+
+    def slowest(self, norm):
+        return 0.0
 
     def columns(self, rates, lags):
         with np.errstate(invalid="ignore"):
@@ -85,8 +94,10 @@ class Log(AbstractFamily):
     name = "log"
     formula = "phi(s) = s^{-b}, s >= 1; phi(0) = 0"
     ref = Ref("wang-e-2024", "Lemma F.4")
-    lowest_rate = 1.0
     first_lag = 1
+
+    def slowest(self, norm):
+        return SLOWEST_POWER[norm]
 
     def columns(self, rates, lags):
         return _shifted_power(rates, np.asarray(lags, dtype=np.float64))
@@ -108,8 +119,10 @@ class Log1p(AbstractFamily):
     name = "log1p"
     formula = "phi(s) = (1+s)^{-b}"
     ref = Ref("chi-2022", "eq. (5), r2 = 1")
-    lowest_rate = 1.0
     first_lag = 0
+
+    def slowest(self, norm):
+        return SLOWEST_POWER[norm]
 
     def columns(self, rates, lags):
         return _shifted_power(rates, np.asarray(lags, dtype=np.float64) + 1)

@@ -21,16 +21,17 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from headcount.core.claims import Claim, Norm, Status
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
 from headcount.theory.balls import precision
-from headcount.theory.bounds import LowerBound, lower_bound
+from headcount.theory.bounds import lower_bound
 from headcount.theory.errors import Errors, Norms, head_values, measure, weight_bits
 from headcount.theory.families import FAMILIES, family
 from headcount.theory.fit import fewest_heads, fit_heads
 from headcount.theory.frozen import Number, frozen, to_text
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.problem import HeadSum, Problem
 from headcount.theory.promised import Promised, promised
 from headcount.theory.rounding import (
     Dtype,
@@ -66,7 +67,7 @@ class KernelFit:
     rounded: dict[str, Rounded]
     coefficient_sum: Number
     digits_lost: float
-    lower_bound: LowerBound | None
+    lower_bound: Claim | None
     promised: Promised
     method: str
     notes: tuple[str, ...]
@@ -109,20 +110,7 @@ class KernelFit:
             "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
             "coefficient_sum": self.coefficient_sum,
             "digits_lost": self.digits_lost,
-            "lower_bound": (
-                None
-                if bound is None
-                else {
-                    "value": bound.value,
-                    "certified": bound.certified,
-                    "budget": None if bound.budget is None else _finite(bound.budget),
-                    "heads": bound.heads,
-                    "method": bound.method,
-                    "missing": bound.missing,
-                    "source": str(bound.ref),
-                    "lowest_rate": bound.lowest_rate,
-                }
-            ),
+            "lower_bound": None if bound is None else _json_bound(bound),
             "promised": self.promised.to_json(),
             "seconds": self.seconds,
             "error_relative": _json_norms(self.errors.relative),
@@ -142,6 +130,18 @@ class KernelFit:
             "method": self.method,
             "notes": list(self.notes),
         }
+
+
+def _json_bound(bound: Claim) -> dict[str, Any]:
+    """The claim, and beside it its main fields under the names that scripts know."""
+    return {
+        **bound.to_json(),
+        "certified": bound.status is Status.PROVED,
+        "budget": _finite(bound.scope.weight),
+        "heads": bound.scope.heads,
+        "missing": "",
+        "lowest_rate": bound.scope.lowest_rate,
+    }
 
 
 def fit_kernel(
@@ -193,35 +193,32 @@ def fit_kernel(
 def _certified(problem: Problem, result: KernelFit) -> KernelFit:
     """With the lower bound; ^C leaves the fit as it is, without one."""
     try:
-        bound = lower_bound(problem, result.heads, lowest_rate(problem, result.rates))
+        bound = lower_bound(problem, result.heads)
     except KeyboardInterrupt:
         return dataclasses.replace(
             result, notes=(*result.notes, "interrupted before the lower bound was found")
         )
     result = dataclasses.replace(result, lower_bound=bound)
-    gate(result)
+    gate(problem, result)
     return result
 
 
-def lowest_rate(problem: Problem, rates: tuple[float, ...]) -> float:
-    """The bound must cover every rate that a fit may use: on a bare window slow heads need not
-    be summable.
-    """
-    bare = problem.window is not None and not problem.tail_counts
-    allowed = 0.0 if bare else problem.family.lowest_rate
-    return min((allowed, *rates))
+def gate(problem: Problem, result: KernelFit) -> None:
+    """Refuse a result whose proved lower bound lies above its measured error: both cannot be right.
 
-
-def gate(result: KernelFit) -> None:
-    """Refuse a result whose certified lower bound lies above its measured error: both cannot be
-    right.
+    The fit must lie inside the bound's scope, or the bound would say nothing about it.
     """
     bound, error = result.lower_bound, result.errors.absolute[result.norm]
-    if bound is not None and bound.certified and bound.value > error:
-        fitted = f"the measured error {error!r} of {result.kernel} ({result.method})"
-        raise CheckFailed(
-            f"certified lower bound {bound.value!r} ({bound.method}) exceeds {fitted}"
-        )
+    if bound is None:
+        return
+    slowest = min((problem.lowest_rate, *result.rates))
+    fitted = dataclasses.replace(problem.scope(result.heads), lowest_rate=slowest)
+    answer = bound.answers(fitted)
+    found = f"the measured error {error!r} of {result.kernel} ({result.method})"
+    if answer.value is None:
+        raise CheckFailed(f"the lower bound does not speak about {found}: {answer.gaps[0]}")
+    if bound.status is Status.PROVED and answer.value > error:
+        raise CheckFailed(f"proved lower bound {bound.value!r} ({bound.method}) exceeds {found}")
 
 
 def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
@@ -320,7 +317,7 @@ def _fit_decays(
 def _padded(head_sum: HeadSum, heads: int) -> HeadSum:
     """As many heads as were asked for: a layer has them whether or not they help."""
     spare = heads - head_sum.heads
-    rate = head_sum.family.lowest_rate + 1.0
+    rate = head_sum.family.slowest(Norm.L1) + 1.0  # any rate will do: the coefficient is 0
     return HeadSum(
         head_sum.family,
         head_sum.rates + (rate,) * spare,

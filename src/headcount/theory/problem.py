@@ -5,8 +5,13 @@ which lags? Answer (`HeadSum`): rates b_h and coefficients a_h. Errors are never
 `errors.measure` recomputes them from these numbers in ball arithmetic, whoever produced them.
 
 Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer
-than S). Without one every lag counts, and so does the tail of the heads. A kernel of finite support
-is zero beyond it, so for it the heads' tail always counts.
+than S). Without one every lag counts, and so does the tail of the heads, unless the kernel itself
+cannot be summed (s^-0.5): then the first 1024 lags count.
+
+Which rates are admitted. A head does not grow with the lag: b >= 0. On finitely many lags that is
+all. On all lags an error can be finite only if every head's own norm is: a sum of different powers
+s^-b falls as slowly as its slowest term. So for log and log1p heads b > 1 in l1 and b > 1/2 in l2,
+and any b >= 0 in the sup norm (`AbstractFamily.slowest`).
 
 Lag 0. A model that answers w(x_t + sum of heads) has the coefficient of x_t for free: with
 `residual` lag 0 costs nothing. Counted from lag 1 a head is as good as before: e^{-b s} = e^{-b}
@@ -15,26 +20,20 @@ counted from 0 hold for lags counted from 1: lag T needs T lin heads instead of 
 """
 
 import dataclasses
-import enum
 import math
+from typing import Any
 
 import numpy as np
 from flint import fmpq
 
+from headcount.core.claims import Claim, Lags, Norm, Scope, Sense, Status
 from headcount.core.errors import require
+from headcount.core.refs import Ref
 from headcount.memory.kernels import AbstractKernel
 from headcount.theory.families import AbstractFamily
 
 DEFAULT_WINDOW = 1024
 LONGEST = 2**20  # lags handled one by one
-
-
-class Norm(enum.StrEnum):
-    """Norm over lags in which the error is measured."""
-
-    L1 = "l1"
-    L2 = "l2"
-    SUP = "sup"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +48,34 @@ class Problem:
     window: int | None = None
     budget: float = math.inf
     residual: bool = False
+    rates_from: float = 0.0  # slower heads are not wanted
+
+    @property
+    def lowest_rate(self) -> float:
+        """Rates b >= this are admitted (module docstring)."""
+        possible = self.family.slowest(self.norm) if self.tail_counts else 0.0
+        return max(possible, self.rates_from)
+
+    def scope(self, heads: int | None = None) -> Scope:
+        """What a claim about this problem and at most so many heads is about."""
+        return Scope(
+            bias=self.family.name,
+            lowest_rate=self.lowest_rate,
+            heads=heads,
+            weight=self.budget,
+            norm=self.norm,
+            lags=Lags(self.first_lag, None if self.tail_counts else self.length),
+        )
+
+    def at_least(
+        self, value: float, method: str, ref: Ref, evidence: dict[str, Any], **proved: Any
+    ) -> Claim:
+        """The claim that no sum of heads comes closer. `proved` are the fields of the scope in which
+        the proof covers more than the problem asks (all weights, fewer lags, …)."""
+        scope = dataclasses.replace(self.scope(), **proved)
+        return Claim(
+            self.kernel, scope, Sense.AT_LEAST, value, Status.PROVED, method, ref, evidence
+        )
 
     def __post_init__(self):
         support, window = self.kernel.support, self.window
@@ -69,6 +96,8 @@ class Problem:
         require(
             lags <= LONGEST, f"{lags} lags", f"at most {LONGEST}", "use a shorter lag or --window"
         )
+        fix = "a head cannot grow with the lag"
+        require(self.rates_from >= 0, f"rates from {self.rates_from}", "at least 0", fix)
         require(
             self.budget > 0,
             f"budget {self.budget}",
@@ -101,10 +130,8 @@ class Problem:
 
     @property
     def tail_counts(self) -> bool:
-        """Do lags >= length count? (They do not exist under an explicit window unless the kernel
-        is zero there.)
-        """
-        return self.kernel.support is not None or (self.window is None and self.kernel.summable)
+        """Do lags >= length count? Not where an explicit window says that they do not exist."""
+        return self.window is None and self.kernel.summable
 
     @property
     def target(self) -> np.ndarray:

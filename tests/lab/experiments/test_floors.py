@@ -70,7 +70,11 @@ def test_far_signs_have_certified_floors(reading, bias):
     for budget, known in zip((1e3, 1e9), KNOWN[reading, bias], strict=True):
         floor, found = affine_floor(f"exp-2b:reading={reading}", bias, budget)
         assert found.certified
-        assert (found.heads, found.budget, found.lowest_rate) == (None, budget, 0.0)
+        assert (found.scope.heads, found.scope.weight, found.scope.lowest_rate) == (
+            None,
+            budget,
+            0.0,
+        )
         assert floor == pytest.approx(known, abs=0.01)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headcount.core.claims import Lags
 from headcount.core.errors import InputError
 from headcount.memory.kernels import (
     AbstractKernel,
@@ -50,7 +51,7 @@ class Digits:
 def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
     problem = Problem(KERNELS[k], family(name), norm=norm, window=WINDOW, budget=budget)
     bound = lower_bound(problem, heads)
-    assert check(problem, bound)
+    assert check(bound)
     return problem, bound
 
 
@@ -101,9 +102,8 @@ def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted)
     budget, heads = size
     problem, bound = bounded(k, name, norm, budget, heads)
     rng = np.random.default_rng(seed)
-    rates = family(name).lowest_rate + rng.exponential(
-        1, heads or rng.integers(1, 9)
-    ) * 10 ** rng.uniform(-2, 1)
+    count = heads or rng.integers(1, 9)
+    rates = problem.lowest_rate + rng.exponential(1, count) * 10 ** rng.uniform(-2, 1)
     lags = problem.lags[int(problem.kernel.singular_at_zero and name != "log") :]
     if fitted:  # a least-squares fit comes close to what is possible
         coefficients = np.linalg.lstsq(
@@ -130,15 +130,10 @@ def test_budget_and_heads_are_combined():
 
 
 def test_says_what_it_holds_for():
-    by_budget = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0))
-    assert (by_budget.budget, by_budget.heads, by_budget.certified, by_budget.missing) == (
-        10.0,
-        None,
-        True,
-        "",
-    )
-    by_heads = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0), 1)
-    assert (by_heads.budget, by_heads.heads) == (None, 1)
+    by_budget = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0)).scope
+    assert (by_budget.weight, by_budget.heads, by_budget.lags) == (10.0, None, Lags(0, 64))
+    by_heads = lower_bound(Problem(Lag(2), family("lin"), window=64, budget=10.0), 1).scope
+    assert (by_heads.weight, by_heads.heads, by_heads.lags) == (math.inf, 1, Lags(0, 4))
 
 
 def test_nothing_known_is_zero():

@@ -5,17 +5,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from headcount.core.claims import Claim, Lags
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Lag, Power
-from headcount.theory.bounds import check_weight, weight_needed
+from headcount.theory.bounds import check, log10_weight, weight_needed
 from headcount.theory.bounds.weight import (
     binomial_maximum,
+    budget_claim,
     chebyshev_constant,
     shifted_chebyshev,
-    weight_bound,
 )
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
+
+NAMES = ("lin", "log", "log1p")
+
+
+def needed(T: int, name: str, tol: float, method: str = "chebyshev") -> Claim:
+    return weight_needed(Problem(Lag(T), family(name)), tol, method)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +48,13 @@ def test_theorem_b_constants(T, c):
     ],
 )
 def test_binomial_weights_for_one_half(T, weight):
-    assert weight_needed(T, family("lin"), 0.5, "binomial").value == pytest.approx(weight, rel=0.04)
+    assert needed(T, "lin", 0.5, "binomial").scope.weight == pytest.approx(weight, rel=0.04)
 
 
 def test_beyond_the_range_of_a_double():
-    bound = weight_needed(952, family("lin"), 0.5, "binomial")
-    assert bound.value == math.inf
-    assert bound.log10 == pytest.approx(math.log10(7) + 726, abs=0.02)
+    claim = needed(952, "lin", 0.5, "binomial")
+    assert claim.scope.weight == 2.0**1023
+    assert log10_weight(claim) == pytest.approx(math.log10(7) + 726, abs=0.02)
 
 
 def test_chebyshev_degree_is_the_best():
@@ -73,41 +80,48 @@ def test_binomial_choice_is_the_best():
 
 
 def test_log_is_lin_one_lag_earlier_and_log1p_the_same_lag():
-    assert (
-        weight_needed(6, family("log"), 0.1).weight == weight_needed(5, family("lin"), 0.1).weight
-    )
-    assert (
-        weight_needed(6, family("log1p"), 0.1).weight == weight_needed(6, family("lin"), 0.1).weight
-    )
+    weights = {(n, T): needed(T, n, 0.1).scope.weight for n in NAMES for T in (5, 6)}
+    assert weights["log", 6] == weights["lin", 5]
+    assert weights["log1p", 6] == weights["lin", 6]
 
 
 def test_as_a_bound_of_the_error():
-    bound = weight_bound(Problem(Lag(99), family("lin"), budget=1e3))
+    bound = budget_claim(Problem(Lag(99), family("lin"), budget=1e3))
     assert 1 - 1e-15 < bound.value < 1
-    assert weight_bound(Problem(Lag(1), family("lin"), budget=1e3)).value == 0
-    assert weight_bound(Problem(Power(1.5), family("lin"), budget=1e3)) is None
-    assert weight_bound(Problem(Lag(4), family("lin"), norm=Norm.SUP, budget=1e3)) is None
-    assert weight_bound(Problem(Lag(4), family("lin"))) is None
+    assert budget_claim(Problem(Lag(1), family("lin"), budget=1e3)).value == 0
+    assert budget_claim(Problem(Power(1.5), family("lin"), budget=1e3)) is None
+    assert budget_claim(Problem(Lag(4), family("lin"), norm=Norm.SUP, budget=1e3)) is None
+    assert budget_claim(Problem(Lag(4), family("lin"))) is None
 
 
 @pytest.mark.parametrize("method", ["chebyshev", "binomial"])
-@pytest.mark.parametrize("name", ["lin", "log", "log1p"])
-def test_certificates_are_accepted_and_tampered_ones_refused(method, name):
-    bound = weight_needed(7, family(name), 0.25, method)
-    assert check_weight(bound)
-    assert not check_weight(dataclasses.replace(bound, weight=bound.weight * Fraction(1001, 1000)))
-    assert not check_weight(dataclasses.replace(bound, T=6))
-    assert not check_weight(dataclasses.replace(bound, tol=0.26))
+@pytest.mark.parametrize("name", NAMES)
+def test_evidence_is_accepted_and_tampered_evidence_refused(method, name):
+    claim = needed(7, name, 0.25, method)
+    assert check(claim)
+    more = dataclasses.replace(claim.scope, weight=claim.scope.weight * 1.001)
+    shorter = dataclasses.replace(claim.scope, lags=Lags(0, claim.scope.lags.stop - 1))
+    assert not check(dataclasses.replace(claim, scope=more))
+    assert not check(dataclasses.replace(claim, scope=shorter))
+    assert not check(dataclasses.replace(claim, subject=Lag(6)))
+    assert not check(dataclasses.replace(claim, value=0.26))
+
+
+@pytest.mark.parametrize("method", ["chebyshev", "binomial"])
+def test_a_window_weakens_what_is_proved(method):
+    """7 heads at Chebyshev's extrema of [0, 1] are exact for lag 6 on lags 0 to 6, with 2048."""
+    short = weight_needed(Problem(Lag(6), family("lin"), window=7), 0.0, method)
+    assert check(short)
+    assert short.scope.weight <= 2048 < needed(6, "lin", 0.0, method).scope.weight
+    assert short.scope.lags.stop <= 7
 
 
 def test_a_false_polynomial_is_refused():
-    bound = weight_needed(7, family("lin"), 0.25)
-    wrong = list(bound.certificate["coefficients"])
-    wrong[bound.certificate["place"]] += 1
-    forged = dataclasses.replace(
-        bound, weight=bound.weight, certificate={**bound.certificate, "coefficients": tuple(wrong)}
-    )
-    assert not check_weight(forged)
+    claim = needed(7, "lin", 0.25)
+    wrong = list(claim.evidence["coefficients"])
+    wrong[claim.evidence["place"]] += 1
+    evidence = {**claim.evidence, "coefficients": tuple(wrong)}
+    assert not check(dataclasses.replace(claim, evidence=evidence))
 
 
 @pytest.mark.parametrize(
@@ -121,4 +135,10 @@ def test_a_false_polynomial_is_refused():
 )
 def test_bad_input(T, name, tol, method):
     with pytest.raises(InputError):
-        weight_needed(T, family(name), tol, method)
+        needed(T, name, tol, method)
+
+
+@pytest.mark.parametrize("asked", [(Power(1.5), Norm.L1), (Lag(3), Norm.SUP)])
+def test_only_one_lag_in_l1(asked):
+    with pytest.raises(InputError):
+        weight_needed(Problem(asked[0], family("lin"), norm=asked[1]), 0.1)

@@ -3,7 +3,7 @@ import pytest
 
 from headcount.memory.kernels import Exponential, Power
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.bounds.zeros import zeros_bound
+from headcount.theory.bounds.zeros import zeros_claim
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
 
@@ -25,8 +25,8 @@ STUDY = (
 
 def relative(exponent: float, heads: int) -> float:
     problem = Problem(Power(exponent), family("lin"), window=1001)
-    bound = zeros_bound(problem, heads)
-    assert check(problem, bound)
+    bound = zeros_claim(problem, heads)
+    assert check(bound)
     return bound.value / np.abs(problem.target).sum()
 
 
@@ -61,10 +61,10 @@ def test_too_few_heads_for_a_tolerance(exponent, heads, tol):
 def test_other_norms_are_close_to_a_fit(norm):
     """The bound is below the error of a least-squares fit, and within a factor of it."""
     problem = Problem(Power(1.5), family("lin"), norm=norm, window=400)
-    bound = zeros_bound(problem, 4)
+    bound = zeros_claim(problem, 4)
     rates, coefficients = (
-        np.array(bound.certificate["rates"]),
-        np.array(bound.certificate["coefficients"]),
+        np.array(bound.evidence["rates"]),
+        np.array(bound.evidence["coefficients"]),
     )
     lags = np.arange(1.0, 400.0)
     residual = lags**-1.5 - family("lin").columns(rates, lags) @ coefficients
@@ -75,10 +75,10 @@ def test_other_norms_are_close_to_a_fit(norm):
 def test_sup_norm_is_tight():
     """In the sup norm the balanced residual is the minimax one: bound and error agree."""
     problem = Problem(Power(0.5), family("lin"), norm=Norm.SUP, window=1001)
-    bound = zeros_bound(problem, 6)
+    bound = zeros_claim(problem, 6)
     rates, coefficients = (
-        np.array(bound.certificate["rates"]),
-        np.array(bound.certificate["coefficients"]),
+        np.array(bound.evidence["rates"]),
+        np.array(bound.evidence["coefficients"]),
     )
     lags = np.arange(1.0, 1001.0)
     error = np.abs(lags**-0.5 - family("lin").columns(rates, lags) @ coefficients).max()

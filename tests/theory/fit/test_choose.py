@@ -1,5 +1,6 @@
 """`fit_heads` and `fewest_heads`: known optima, the budget, more never hurts, refusals, ^C."""
 
+import dataclasses
 import itertools
 import math
 
@@ -102,7 +103,7 @@ def test_more_budget_is_never_worse():
 def test_lowest_rate_is_obeyed():
     problem = Problem(Power(0.5), family("log"), window=200)
     assert error(problem, 1) < 1e-12  # s^-0.5 itself
-    found = fit_heads(problem, 2, lowest_rate=1.0).head_sum
+    found = fit_heads(dataclasses.replace(problem, rates_from=1.0), 2).head_sum
     assert min(found.rates) >= 1.0
     assert measure(problem, found).relative.l1 > 0.05
 

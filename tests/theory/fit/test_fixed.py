@@ -26,8 +26,9 @@ def paper_rates(name: str, heads: int) -> np.ndarray:
 
 
 def paper_fit(name, lag, heads, *, lags_only=True, budget=math.inf):
+    window = 1024 + (name == "log") if lags_only else None
     return best_coefficients(
-        Problem(Lag(lag), family(name), window=1024 + (name == "log"), budget=budget),
+        Problem(Lag(lag), family(name), window=window, budget=budget),
         paper_rates(name, heads),
         lags_only=lags_only,
     )

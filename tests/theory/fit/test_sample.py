@@ -2,6 +2,8 @@
 differences.
 """
 
+import dataclasses
+
 import mpmath
 import numpy as np
 import pytest
@@ -102,9 +104,10 @@ def test_the_tail_counts_where_the_problem_says_so():
 
 def test_lowest_rate_is_obeyed_and_checked():
     problem = Problem(Power(0.5), family("log"), window=300)
-    assert sample(problem, 1.0).low == 1.0
-    with pytest.raises(InputError, match="lowest_rate -1"):
-        sample(problem, -1.0)
+    assert sample(problem).low == 1e-4
+    assert sample(dataclasses.replace(problem, rates_from=1.0)).low == 1.0
+    with pytest.raises(InputError, match="rates from -1"):
+        dataclasses.replace(problem, rates_from=-1.0)
 
 
 def test_size():

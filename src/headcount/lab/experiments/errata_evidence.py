@@ -15,9 +15,9 @@ from headcount.lab.experiments.kernel_numbers import fitted
 from headcount.lab.experiments.sparse_numbers import GENEROUS, affine_floor, walsh
 from headcount.memory.adaptive import AdaptiveMemory
 from headcount.memory.inputs import Ternary
-from headcount.memory.kernels import Exponential, Power
+from headcount.memory.kernels import Exponential, Lag, Power
 from headcount.memory.lag_functions import Affine
-from headcount.theory.bounds import weight_needed
+from headcount.theory.bounds import log10_weight, weight_needed
 from headcount.theory.bounds.dp_free import check_floor
 from headcount.theory.bump import bump_maximum
 from headcount.theory.families import family
@@ -29,7 +29,8 @@ from headcount.theory.theorems.rate import log_norm, split
 
 def weights() -> str:
     needed = ", ".join(
-        f"lag {T}: 10^{weight_needed(T, family('lin'), 0.5).log10:.1f}" for T in (5, 10, 99)
+        f"lag {T}: 10^{log10_weight(weight_needed(Problem(Lag(T), family('lin')), 0.5)):.1f}"
+        for T in (5, 10, 99)
     )
     return f"certified sum|a| for an l1 error of 1/2, any number of lin heads: {needed}"
 

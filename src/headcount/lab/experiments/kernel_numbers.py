@@ -18,9 +18,9 @@ from decimal import Decimal
 
 from flint import fmpq
 
+from headcount.core.claims import Claim, Status
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.bounds import LowerBound
 from headcount.theory.families import FAMILIES, family
 from headcount.theory.frozen import from_decimal
 from headcount.theory.kernel_fit import KernelFit, fit_kernel
@@ -107,7 +107,7 @@ def representable(
     return best
 
 
-def _certificate(bound: LowerBound) -> str:
+def _certificate(bound: Claim) -> str:
     return f"{bound.method}, {bound.ref}" if bound.value else "a squared error is not negative"
 
 
@@ -124,7 +124,7 @@ def kernel_numbers(
     """
     fit = fitted(kernel, bias, heads, window, residual=residual)
     bound = fit.lower_bound
-    certified = bound is not None and bound.certified
+    certified = bound is not None and bound.status is Status.PROVED
     why = "; ".join(fit.promised.reasons)
     float32, bfloat16 = (
         variance * representable(kernel, bias, heads, window, residual, str(d)).error ** 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.construct.network_fits import sample, sampling_bound
 from headcount.construct.sup_error import Domain
+from headcount.core.claims import Status
 from headcount.core.refs import Ref
 from headcount.lab.experiments.rates import Law, RateTable, fitted_slope
 from headcount.lab.experiments.study import Profile
@@ -100,7 +101,7 @@ def _kernel_table(
     said = [promised(problem, h, size) for h in heads]
     measured = no_worse([fit.error.l1 for fit in fits])
     bounds = [fit.lower_bound for fit in fits]
-    lower = tuple(b.value if b is not None and b.certified else None for b in bounds)
+    lower = tuple(b.value if b is not None and b.status is Status.PROVED else None for b in bounds)
     applies = said[-1].applies
     declared = -float(said[-1].n) if applies and said[-1].n else None
     return RateTable(

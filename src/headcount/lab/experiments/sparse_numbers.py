@@ -30,13 +30,14 @@ import numpy as np
 from headcount.construct import Construction, construct
 from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
+from headcount.core.claims import Claim
 from headcount.lab.experiments.kernel_numbers import SEARCHED
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import AbstractKernel, ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
-from headcount.theory.bounds import LowerBound, lower_bound
+from headcount.theory.bounds import lower_bound
 from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
@@ -90,11 +91,11 @@ def lag_bound(
     bias: str,
     budget: float,
     window: int = WINDOW,
-) -> LowerBound:
+) -> Claim:
     """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer
     (l2) to sum_i c_i 1{s=Ti}.
     """
-    return lower_bound(lag_problem(lags, coefficients, bias, budget, window), lowest_rate=0.0)
+    return lower_bound(lag_problem(lags, coefficients, bias, budget, window))
 
 
 def lag_problem(
@@ -124,7 +125,7 @@ class OnWindow(AbstractKernel):
 
 def affine_floor(
     target: str, bias: str, budget: float = GENEROUS, window: int = WINDOW
-) -> tuple[float, LowerBound]:
+) -> tuple[float, Claim]:
     """The smallest mean squared error of an affine readout, certified, and its certificate."""
     parts = walsh(target)
     found = lag_bound(fixed_memory(target).lags, parts.coefficients, bias, budget, window)

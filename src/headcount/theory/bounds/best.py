@@ -2,28 +2,28 @@
 bounds is valid).
 """
 
+import math
+
 import numpy as np
 
+from headcount.core.claims import Claim, Norm
 from headcount.core.errors import require
-from headcount.theory.bounds.dual import dual_bound
-from headcount.theory.bounds.heads import heads_bound
-from headcount.theory.bounds.record import LowerBound, trivial
-from headcount.theory.bounds.weight import weight_bound
-from headcount.theory.bounds.zeros import zeros_bound
-from headcount.theory.problem import Norm, Problem
+from headcount.core.refs import Ref
+from headcount.theory.bounds.dual import dual_claim
+from headcount.theory.bounds.theorem_a import heads_claim
+from headcount.theory.bounds.weight import budget_claim
+from headcount.theory.bounds.zeros import zeros_claim
+from headcount.theory.problem import Problem
 
 MOST_HEADS = 20  # zero counting in float64 ends where residuals meet rounding
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 
-def lower_bound(
-    problem: Problem, heads: int | None = None, lowest_rate: float | None = None
-) -> LowerBound:
-    """The largest certified bound for `heads` heads (None: any number) and the problem's budget.
+def lower_bound(problem: Problem, heads: int | None = None) -> Claim:
+    """The largest proved error of `heads` heads (None: any number) within the problem's budget.
 
-    The result says what it holds for: `bound.heads` is None when the number of heads was not used,
-    `bound.budget` when the budget was not. `lowest_rate` widens or narrows the rates of the budget
-    bound (default: the family's own; all other bounds hold for every b >= 0).
+    The claim's scope says what it holds for, which may be more than was asked: `heads` is None
+    where their number was not used, `weight` inf where the budget was not.
     """
     require(
         heads is None or heads >= 1,
@@ -31,28 +31,30 @@ def lower_bound(
         "at least 1",
         "pass heads=1 or more, or None for any number",
     )
-    found: list[LowerBound | None] = [trivial(problem.norm, 0.0)]
+    found: list[Claim | None] = [_trivial(problem)]
     if heads is not None:
-        found.append(heads_bound(problem, heads))
-    found.append(weight_bound(problem))
-    if _best(found).value >= (1 - NEARLY_ALL) * _norm(problem):
-        return _best(found)
-    if heads is not None and heads <= MOST_HEADS:
-        found.append(zeros_bound(problem, heads))
-    if np.isfinite(problem.budget):
-        found.append(dual_bound(problem, lowest_rate))
-    return _best(found)
+        found.append(heads_claim(problem, heads))
+    found.append(budget_claim(problem))
+    if _best(found).value < (1 - NEARLY_ALL) * norm_of(problem.target, problem.norm):
+        if heads is not None and heads <= MOST_HEADS:
+            found.append(zeros_claim(problem, heads))
+        if np.isfinite(problem.budget):
+            found.append(dual_claim(problem))
+    best = _best(found)
+    assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
+    return best
 
 
-def _best(found: list[LowerBound | None]) -> LowerBound:
-    return max((b for b in found if b is not None), key=lambda b: b.value)
+def _best(found: list[Claim | None]) -> Claim:
+    return max((claim for claim in found if claim is not None), key=lambda claim: claim.value)
 
 
-def _norm(problem: Problem) -> float:
-    """The kernel's own norm over the counted lags: the error of no heads at all."""
-    rho = np.abs(problem.target)
-    return float(
-        {Norm.L1: rho.sum(), Norm.L2: np.linalg.norm(rho), Norm.SUP: rho.max(initial=0.0)}[
-            problem.norm
-        ]
-    )
+def _trivial(problem: Problem) -> Claim:
+    """Zero: a norm is never negative."""
+    ref = Ref("headcount", "norms are not negative")
+    return problem.at_least(0.0, "none", ref, {"kind": "trivial"}, weight=math.inf, lowest_rate=0.0)
+
+
+def norm_of(values: np.ndarray, norm: Norm) -> float:
+    """The norm over lags: of the kernel's own values, the error of no heads at all."""
+    return float(np.linalg.norm(values, {Norm.L1: 1, Norm.L2: 2, Norm.SUP: np.inf}[norm]))

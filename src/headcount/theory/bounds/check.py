@@ -1,91 +1,88 @@
-"""Re-verify a lower bound from its certificate, in ball arithmetic, with code of its own.
+"""Re-verify a lower bound from its evidence, in ball arithmetic, with code of its own.
 
 Nothing here is shared with the files that produce bounds, except kernels, families and balls. The
 methods differ on purpose: the maximum over all rates is bounded by Bernstein coefficients instead
 of shifted Taylor sums, and the Chebyshev certificate by Pell's identity n^2 q^2 + x(1-x) q'^2 = n^2
-(which forces |q| <= 1 on [0, 1]) instead of by recurrence. A certificate that proves less than the
-value claims, or proves it for another problem, is refused.
+(which forces |q| <= 1 on [0, 1]) instead of by recurrence. A claim whose evidence proves less than
+its value, or for a narrower scope than it says, is refused: the checker takes the claim alone, and
+every field of the scope is either used in the proof or required to be what all proofs here are
+about (one dot-product-free layer, added up linearly, in exact arithmetic).
 """
 
+import dataclasses
 import itertools
 import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from flint import arb, arb_mat, arb_poly, fmpq_mat, fmpz_poly
 from flint import fmpq as rational
 
-from headcount.memory.kernels import Lag, Window
+from headcount.core.claims import SIGNS, Claim, Norm, Readout, Scope, Sense, Status
+from headcount.memory.kernels import AbstractKernel, Lag, Window
 from headcount.theory.balls import kernel_values, precision
-from headcount.theory.bounds.record import LowerBound
-from headcount.theory.bounds.weight import WeightBound
-from headcount.theory.families import AbstractFamily, Lin
-from headcount.theory.problem import Norm, Problem
+from headcount.theory.families import FAMILIES, AbstractFamily, Lin
 
 BITS = 192
 DEGREE = 24
 MOST_PIECES = 200_000
+Evidence = Mapping[str, Any]
 
 
-def check(problem: Problem, bound: LowerBound) -> bool:
-    """Does the certificate prove that `problem` cannot be solved below `bound.value` (for
-    bound.heads, bound.budget, rates >= bound.lowest_rate)?
-    """
-    same_norm = bound.norm == problem.norm
-    covers = bound.budget is None or problem.budget <= bound.budget
-    sane = (
-        bound.certified
-        and math.isfinite(bound.value)
-        and bound.value >= 0
-        and bound.lowest_rate >= 0
-        and bound.missing == ""
-    )
-    kind = bound.certificate.get("kind")
-    if not (same_norm and covers and sane and kind in CHECKS):
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A claim about a kernel, unpacked."""
+
+    kernel: AbstractKernel
+    family: AbstractFamily
+    scope: Scope
+    value: float
+
+    @property
+    def first(self) -> int:
+        """The first lag that a proof may use: seen by the heads, a number, and counted."""
+        seen = max(self.family.first_lag, int(self.kernel.singular_at_zero))
+        return max(seen, self.scope.lags.first)
+
+    def exists(self, lag: int) -> bool:
+        """Does this lag count?"""
+        return lag >= self.first and lag in self.scope.lags
+
+
+def check(claim: Claim) -> bool:
+    """Does the evidence prove the claim, for the whole of its scope?"""
+    scope, kind = claim.scope, claim.evidence.get("kind")
+    about = isinstance(claim.subject, AbstractKernel) and scope.bias in FAMILIES
+    linear = scope.layers == 1 and not scope.dot_product and scope.readout is Readout.LINEAR
+    exact = scope.precision is None and SIGNS <= scope.tokens and scope.lowest_rate >= 0
+    lower = claim.sense is Sense.AT_LEAST and claim.status is Status.PROVED
+    sane = math.isfinite(claim.value) and claim.value >= 0
+    if not (about and linear and exact and lower and sane and kind in CHECKS):
         return False
-    if bound.value == 0:
+    if claim.value == 0:
         return True
+    assert isinstance(claim.subject, AbstractKernel)
+    assert scope.bias is not None
+    case = _Case(claim.subject, FAMILIES[scope.bias], scope, claim.value)
     try:
         with precision(BITS):
-            return bool(CHECKS[kind](problem, bound, bound.certificate))
+            return bool(CHECKS[kind](case, claim.evidence))
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
         return False
-
-
-def check_weight(bound: WeightBound) -> bool:
-    """Does the certificate prove that lag T within `tol` costs `bound.weight`?"""
-    share = 1 - Fraction(bound.tol)
-    top = _polynomial_maximum(bound.certificate, bound.T - bound.family.first_lag)
-    return top is not None and bound.weight * top <= share
-
-
-def _first(problem: Problem) -> int:
-    """The first lag that the norm counts; lag 0 is free where the residual gives it."""
-    return max(
-        problem.family.first_lag, int(problem.kernel.singular_at_zero), int(problem.residual)
-    )
-
-
-def _exists(problem: Problem, lag: int) -> bool:
-    """Does this lag count in the problem's norm?"""
-    return lag >= _first(problem) and (lag < problem.length or problem.tail_counts)
 
 
 # --- budget: dual vector --------------------------------------------------------------------------
 
 
-def _dual(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
+def _dual(case: _Case, c: Evidence) -> bool:
     lags, y = [int(s) for s in c["lags"]], [float(v) for v in c["y"]]
-    if (
-        bound.heads is not None
-        or bound.budget is None
-        or len(lags) != len(y)
-        or len(set(lags)) != len(lags)
-    ):
+    weight, norm = case.scope.weight, case.scope.norm
+    if not math.isfinite(weight) or len(lags) != len(y) or len(set(lags)) != len(lags):
         return False
-    if not all(_exists(problem, s) for s in lags) or not all(math.isfinite(v) for v in y):
+    if not all(case.exists(s) for s in lags) or not all(math.isfinite(v) for v in y):
         return False
-    rho = kernel_values(problem.kernel, max(lags) + 1)
+    rho = kernel_values(case.kernel, max(lags) + 1)
     exact = [arb(v) for v in y]
     inner = sum((v * rho[s] for s, v in zip(lags, exact, strict=True)), arb(0))
     sizes = [abs(v) for v in exact]
@@ -93,12 +90,11 @@ def _dual(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
         Norm.L1: lambda: arb(max(abs(v) for v in y)),
         Norm.L2: lambda: sum((v * v for v in sizes), arb(0)).sqrt(),
         Norm.SUP: lambda: sum(sizes, arb(0)),
-    }[bound.norm]()
+    }[norm]()
     # what max_b |g(b)| may be
-    allowed = ((inner - arb(bound.value) * total) / arb(bound.budget)).lower()
-    return bool(allowed > 0) and _never_above(
-        problem.family, dict(zip(lags, exact, strict=True)), bound.lowest_rate, allowed
-    )
+    allowed = ((inner - arb(case.value) * total) / arb(weight)).lower()
+    vector = dict(zip(lags, exact, strict=True))
+    return bool(allowed > 0) and _never_above(case.family, vector, case.scope.lowest_rate, allowed)
 
 
 def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allowed: arb) -> bool:
@@ -184,7 +180,7 @@ def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
 # --- weight: exact polynomials --------------------------------------------------------------------
 
 
-def _polynomial_maximum(c: dict[str, Any], lag: int) -> Fraction | None:
+def _polynomial_maximum(c: Evidence, lag: int) -> Fraction | None:
     """M with |sum_s w_s x^s| <= M on [0, 1], |w_s| <= 1, w_lag = 1 up to sign; None when the
     certificate does not show it.
     """
@@ -210,99 +206,106 @@ def _polynomial_maximum(c: dict[str, Any], lag: int) -> Fraction | None:
     return Fraction(1, sizes[m])
 
 
-def _chebyshev(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
-    kernel = problem.kernel
-    if (
-        not isinstance(kernel, Lag)
-        or bound.norm is not Norm.L1
-        or bound.budget is None
-        or bound.heads is not None
-    ):
+def _polynomial(case: _Case, c: Evidence) -> bool:
+    kernel, scope = case.kernel, case.scope
+    if not isinstance(kernel, Lag) or scope.norm is not Norm.L1 or not math.isfinite(scope.weight):
         return False
-    top = _polynomial_maximum(c, kernel.T - _first(problem))
-    return top is not None and Fraction(bound.value) <= 1 - Fraction(bound.budget) * top
+    lag = kernel.T - case.first
+    top = _polynomial_maximum(c, lag)
+    if top is None or not case.exists(case.first + _last_power(c, lag)):
+        return False
+    return Fraction(case.value) <= 1 - Fraction(scope.weight) * top
+
+
+def _last_power(c: Evidence, lag: int) -> int:
+    """The last lag that the polynomial uses, counted from the first."""
+    if c["kind"] == "binomial":
+        return lag + int(c["power"]) // 2
+    return lag - int(c["place"]) + int(c["degree"])
 
 
 # --- number of heads ------------------------------------------------------------------------------
 
 
-def _isolated(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
-    H, places, kernel = int(c["heads"]), [int(s) for s in c["places"]], problem.kernel
-    first = _first(problem)
+def _isolated(case: _Case, c: Evidence) -> bool:
+    H, places, scope = int(c["heads"]), [int(s) for s in c["places"]], case.scope
     apart = all(b - a > 2 * H for a, b in itertools.pairwise(places))
-    if (
-        bound.heads != H
-        or H < 1
-        or not apart
-        or any(s - first < H for s in places)
-        or not all(_exists(problem, s + H) for s in places)
-    ):
+    after = _lags_after(case.family, H)
+    late = all(s - case.first >= H and case.exists(s + after) for s in places)
+    if scope.heads is None or not 1 <= scope.heads <= H or not apart or not late:
         return False
-    if bound.norm is not Norm.L1 and len(places) != 1:
+    if scope.norm is not Norm.L1 and len(places) != 1:
         return False
-    rho = kernel_values(kernel, max(places) + H + 1)
+    rho = kernel_values(case.kernel, max(places) + after + 1)
     total = arb(0)
     for s in places:
-        window = [(t, rho[t] * (-1) ** (t - s)) for t in range(s - H, s + H + 1) if t != s]
-        if bound.norm is not Norm.L1 and not all(r == 0 for _, r in window):
+        window = [(t, rho[t] * (-1) ** (t - s)) for t in range(s - H, s + after + 1) if t != s]
+        if scope.norm is not Norm.L1 and not all(r == 0 for _, r in window):
             return False
         signs = [r if rho[s] > 0 else -r for _, r in window]
         total += abs(rho[s]) - sum((abs(r) for r in signs if not r >= 0), arb(0))
-    coins = arb(1 + 3 * (H if isinstance(problem.family, Lin) else H + 1))
-    share = {Norm.L1: arb(1), Norm.SUP: coins ** arb(-0.5), Norm.L2: coins ** arb(-0.25)}[
-        bound.norm
-    ]
-    return bool(arb(bound.value) <= total * share)
+    coins = arb(1 + 3 * (H if isinstance(case.family, Lin) else H + 1))
+    share = {Norm.L1: arb(1), Norm.SUP: coins ** arb(-0.5), Norm.L2: coins ** arb(-0.25)}
+    return bool(arb(case.value) <= total * share[scope.norm])
 
 
-def _block(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
-    kernel, H = problem.kernel, int(c["heads"])
-    if not isinstance(kernel, Window) or kernel.kernel is not None or bound.norm is not Norm.L1:
+def _lags_after(family: AbstractFamily, H: int) -> int:
+    """The largest place m that a coefficient of largest size can have: (H+1)/2 of H factors for
+    lin; for the others H - 1 factors, and one power more for the squared factor.
+    """
+    return math.ceil(H / 2) if isinstance(family, Lin) else math.ceil((H - 1) / 2) + 1
+
+
+def _block(case: _Case, c: Evidence) -> bool:
+    kernel, H, scope = case.kernel, int(c["heads"]), case.scope
+    if not isinstance(kernel, Window) or kernel.kernel is not None or scope.norm is not Norm.L1:
         return False
-    return bound.heads == H >= 1 and kernel.length - 1 - _first(problem) >= H and bound.value <= 0.5
+    late = kernel.length - 1 - case.first >= H
+    late = late and case.exists(kernel.length + _lags_after(case.family, H))
+    return scope.heads is not None and 1 <= scope.heads <= H and late and case.value <= 0.5
 
 
-def _zeros(problem: Problem, bound: LowerBound, c: dict[str, Any]) -> bool:
+def _zeros(case: _Case, c: Evidence) -> bool:
     H, blocks = int(c["heads"]), [tuple(int(v) for v in b) for b in c["blocks"]]
     rates, coefficients = [float(b) for b in c["rates"]], [float(a) for a in c["coefficients"]]
+    norm, most = case.scope.norm, case.scope.heads
     ordered = all(a[1] <= b[0] and a[2] == -b[2] for a, b in itertools.pairwise(blocks))
-    regular = (
-        all(0 < b < math.inf for b in rates) and len(rates) == len(coefficients) <= H == bound.heads
-    )
+    regular = all(0 < b < math.inf for b in rates) and len(rates) == len(coefficients) <= H
     inside = all(
-        s < t and _exists(problem, s) and _exists(problem, t - 1) and sign in (-1, 1)
-        for s, t, sign in blocks
+        s < t and case.exists(s) and case.exists(t - 1) and sign in (-1, 1) for s, t, sign in blocks
     )
     if not (ordered and regular and inside) or len(blocks) < 2 * H + 1:
         return False
+    if most is None or not 1 <= most <= H:
+        return False
     length = blocks[-1][1]
-    curves = [problem.family.curve(b, length) for b in rates]
-    rho = kernel_values(problem.kernel, length)
+    curves = [case.family.curve(b, length) for b in rates]
+    rho = kernel_values(case.kernel, length)
     masses = []
     for start, stop, sign in blocks:
-        left = [
-            rho[s] - sum((arb(a) * f[s] for a, f in zip(coefficients, curves, strict=True)), arb(0))
-            for s in range(start, stop)
-        ]
+        drawn = [_added(coefficients, curves, s) for s in range(start, stop)]
+        left = [rho[s] - g for s, g in zip(range(start, stop), drawn, strict=True)]
         certain = [sign * r for r in left if sign * r > 0]
-        if bound.norm is Norm.SUP:
+        if norm is Norm.SUP:
             masses.append(max((r.lower() for r in certain), key=float, default=arb(0)))
         else:
-            masses.append(
-                sum((r if bound.norm is Norm.L1 else r * r for r in certain), arb(0)).lower()
-            )
+            masses.append(sum((r if norm is Norm.L1 else r * r for r in certain), arb(0)).lower())
     masses.sort(key=float)
     fewest = (len(blocks) - 2 * H + 1) // 2
-    claim = arb(bound.value) ** 2 if bound.norm is Norm.L2 else arb(bound.value)
-    return bool(
-        claim <= (masses[fewest - 1] if bound.norm is Norm.SUP else sum(masses[:fewest], arb(0)))
-    )
+    claimed = arb(case.value) ** 2 if norm is Norm.L2 else arb(case.value)
+    proved = masses[fewest - 1] if norm is Norm.SUP else sum(masses[:fewest], arb(0))
+    return bool(claimed <= proved)
 
 
-CHECKS = {
-    "trivial": lambda problem, bound, c: bound.value == 0,
+def _added(coefficients: list[float], curves: list[list[arb]], s: int) -> arb:
+    return sum((arb(a) * f[s] for a, f in zip(coefficients, curves, strict=True)), arb(0))
+
+
+CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
+    "trivial": lambda case, c: case.value == 0,
     "dual": _dual,
-    "chebyshev": _chebyshev,
+    "chebyshev": _polynomial,
+    "binomial": _polynomial,
     "isolated": _isolated,
     "block": _block,
     "zeros": _zeros,

@@ -30,7 +30,7 @@ from fractions import Fraction
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.theory.bounds.record import round_down
+from headcount.theory.balls import round_down
 
 REF = Ref("headcount", "errata 16: affine maps of the window average to zero")
 SCOPE = (

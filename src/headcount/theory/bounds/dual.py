@@ -18,14 +18,14 @@ import math
 import numpy as np
 from flint import arb
 
+from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.theory.balls import kernel_values, precision
+from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.bounds.enclosure import BITS, log_lags, maximum
 from headcount.theory.bounds.interior import dual_vector
-from headcount.theory.bounds.record import LowerBound, round_down
 from headcount.theory.families import AbstractFamily
-from headcount.theory.problem import Norm, Problem
+from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "budgeted dual over all rates (numerics, section 2)")
 DENSE_LAGS = 1024  # lags handled one by one before thinning
@@ -45,19 +45,15 @@ GAP = 3e-5
 MARGIN = 2e-8
 
 
-def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound:
-    """The certified lower bound for `problem.budget`, any number of heads, any rates b >=
-    lowest_rate.
-    """
+def dual_claim(problem: Problem) -> Claim:
+    """The certified lower bound for `problem.budget`, any number of heads, all admitted rates."""
     require(
         math.isfinite(problem.budget),
         "no budget",
         "a finite budget",
         "use the bounds by number of heads instead",
     )
-    lowest = problem.family.lowest_rate if lowest_rate is None else float(lowest_rate)
-    require(lowest >= 0, f"lowest rate {lowest}", "at least 0", "a head cannot grow with the lag")
-    lags = _lags(problem)
+    lags, lowest = _lags(problem), problem.lowest_rate
     y = _best_vector(problem, lags, lowest)
     top = maximum(problem.family, lags, y, lowest).upper * (1 + MARGIN)
     with precision(BITS):
@@ -65,15 +61,14 @@ def dual_bound(problem: Problem, lowest_rate: float | None = None) -> LowerBound
         inner = sum((arb(v) * rho[int(s)] for s, v in zip(lags, y, strict=True)), arb(0))
         size = _dual_norm(y, problem.norm)
         value = round_down((inner - arb(problem.budget) * arb(top)) / size) if y.any() else 0.0
-    certificate = {
+    evidence = {
         "kind": "dual",
         "lags": tuple(int(s) for s in lags),
         "y": tuple(float(v) for v in y),
         "maximum": top,
     }
-    return LowerBound(
-        value, problem.norm, True, "dual", problem.budget, None, "", REF, lowest, certificate
-    )
+    used = Lags(problem.first_lag, int(lags.max()) + 1)
+    return problem.at_least(value, "dual", REF, evidence, lags=used)
 
 
 def _lags(problem: Problem) -> np.ndarray:

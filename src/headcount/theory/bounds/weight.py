@@ -23,7 +23,6 @@ log and with T for log1p. Where lag 0 does not count (the residual gives it) the
 for all three: x sum_s w_s x^s is at most M, too.
 """
 
-import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -31,92 +30,55 @@ from typing import Any
 
 from flint import fmpz_poly
 
+from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag
-from headcount.theory.bounds.record import LowerBound, round_down
-from headcount.theory.families import AbstractFamily
-from headcount.theory.problem import Norm, Problem
+from headcount.theory.balls import round_down
+from headcount.theory.problem import Problem
 
 CHEBYSHEV = Ref("headcount", "Theorem B: shifted Chebyshev certificate")
 BINOMIAL = Ref("headcount", "theory 2.2 (E): binomial certificate")
 
 
-@dataclasses.dataclass(frozen=True)
-class WeightBound:
-    """sum|a| >= `weight` for every sum of `family` heads within `tol` (l1) of lag T. Exact;
-    `value` is it rounded down to a double.
+def weight_needed(problem: Problem, tol: float, method: str = "chebyshev") -> Claim:
+    """What an error of `tol` costs: no heads with sum|a| below the claim's weight come so close.
+
+    By `method` chebyshev (the better one) or binomial; for one lag in l1.
     """
-
-    T: int
-    family: AbstractFamily
-    tol: float
-    weight: Fraction
-    method: str
-    ref: Ref
-    certificate: dict[str, Any] = dataclasses.field(repr=False, default_factory=dict)
-
-    @property
-    def value(self) -> float:
-        """As a double; `inf` beyond its range."""
-        return round_down(self.weight) if self.weight < Fraction(2) ** 1023 else math.inf
-
-    @property
-    def log10(self) -> float:
-        """Decimal logarithm: the weight outgrows a double from T about 290."""
-        return _log10(self.weight.numerator) - _log10(self.weight.denominator)
-
-
-def weight_needed(
-    T: int, family: AbstractFamily, tol: float, method: str = "chebyshev"
-) -> WeightBound:
-    """The weight that an l1 error of `tol` at lag T costs, by `method` chebyshev (the better
-    one) or binomial.
-    """
-    require(
-        T >= family.first_lag,
-        f"lag {T}",
-        f"at least {family.first_lag}, which {family.name} heads see",
-        "choose a later lag",
-    )
-    require(
-        0 <= tol < 1,
-        f"tolerance {tol}",
-        "at least 0 and below 1 (the zero kernel has error 1)",
-        "lower it",
-    )
-    require(
-        method in ("chebyshev", "binomial"),
-        f"method {method!r}",
-        "chebyshev or binomial",
-        "choose one",
-    )
-    # of the lin problem that bounds this one from below (module docstring)
-    lag = T - family.first_lag
-    share = 1 - Fraction(tol)
+    kernel, first = problem.kernel, problem.first_lag
+    known = isinstance(kernel, Lag) and problem.norm is Norm.L1
+    fix = "ask for lower_bound, which serves every kernel"
+    require(known, f"{kernel} in {problem.norm}", "one lag in l1", fix)
+    assert isinstance(kernel, Lag)
+    seen = f"at least {first}, which {problem.family.name} heads see"
+    require(kernel.T >= first, f"lag {kernel.T}", seen, "choose a later lag")
+    expected = "at least 0 and below 1 (the zero kernel has error 1)"
+    require(0 <= tol < 1, f"tolerance {tol}", expected, "lower it")
+    known = method in ("chebyshev", "binomial")
+    require(known, f"method {method!r}", "chebyshev or binomial", "choose one")
+    lag, share = kernel.T - first, 1 - Fraction(tol)
     if method == "binomial":
         top, j = binomial_maximum(lag)
-        return WeightBound(
-            T,
-            family,
-            tol,
-            share / top,
-            method,
-            BINOMIAL,
-            {"kind": "binomial", "lag": lag, "power": j},
-        )
-    return WeightBound(
-        T,
-        family,
-        tol,
-        share * chebyshev_constant(lag)[0],
-        method,
-        CHEBYSHEV,
-        _chebyshev_certificate(lag),
-    )
+        if lag + j // 2 + first not in problem.scope().lags:
+            top, j = Fraction(1), 0
+        evidence: dict[str, Any] = {"kind": "binomial", "lag": lag, "power": j}
+        ref, used = BINOMIAL, lag + j // 2
+    else:
+        evidence, used = _chebyshev_evidence(problem, lag)
+        top, ref = Fraction(1, abs(evidence["coefficients"][evidence["place"]])), CHEBYSHEV
+    evidence["weight"] = ((share / top).numerator, (share / top).denominator)
+    proved = {"lowest_rate": 0.0, "lags": Lags(first, first + used + 1)}
+    return problem.at_least(tol, method, ref, evidence, weight=round_down(share / top), **proved)
 
 
-def weight_bound(problem: Problem) -> LowerBound | None:
+def log10_weight(claim: Claim) -> float:
+    """Decimal logarithm of the weight, which outgrows a double from T about 290."""
+    numerator, denominator = claim.evidence["weight"]
+    return _log10(numerator) - _log10(denominator)
+
+
+def budget_claim(problem: Problem) -> Claim | None:
     """Theorem B as a lower bound of the error at the problem's budget; None where it does not
     apply (only lags, l1).
     """
@@ -124,30 +86,29 @@ def weight_bound(problem: Problem) -> LowerBound | None:
     lag = kernel.T - problem.first_lag if isinstance(kernel, Lag) else -1
     if problem.norm is not Norm.L1 or not math.isfinite(problem.budget) or lag < 0:
         return None
-    value = round_down(1 - Fraction(problem.budget) / chebyshev_constant(lag)[0])
-    return LowerBound(
-        value,
-        Norm.L1,
-        True,
-        "chebyshev",
-        problem.budget,
-        None,
-        "",
-        CHEBYSHEV,
-        0.0,
-        _chebyshev_certificate(lag),
-    )
+    evidence, used = _chebyshev_evidence(problem, lag)
+    top = Fraction(1, abs(evidence["coefficients"][evidence["place"]]))
+    value = round_down(1 - Fraction(problem.budget) * top)
+    lags = Lags(problem.first_lag, problem.first_lag + used + 1)
+    return problem.at_least(value, "chebyshev", CHEBYSHEV, evidence, lowest_rate=0.0, lags=lags)
 
 
-def _chebyshev_certificate(lag: int) -> dict[str, Any]:
+def _chebyshev_evidence(problem: Problem, lag: int) -> tuple[dict[str, Any], int]:
+    """The polynomial with the largest coefficient whose lags all exist, and its last lag, counted
+    from the first that counts.
+    """
     _, degree, place = chebyshev_constant(lag)
-    return {
+    while problem.first_lag + lag - place + degree not in problem.scope().lags:
+        degree -= 1
+        place = _place(degree)
+    evidence = {
         "kind": "chebyshev",
         "lag": lag,
         "degree": degree,
         "place": place,
         "coefficients": shifted_chebyshev(degree),
     }
+    return evidence, lag - place + degree
 
 
 @functools.lru_cache(maxsize=512)

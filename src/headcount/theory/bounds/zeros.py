@@ -21,11 +21,11 @@ import math
 import numpy as np
 from flint import arb
 
+from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
-from headcount.theory.balls import kernel_values, precision
+from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.bounds.balance import balanced
-from headcount.theory.bounds.record import LowerBound, round_down
-from headcount.theory.problem import Norm, Problem
+from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "zero counting after de la Vallee-Poussin")
 BITS = 160
@@ -41,11 +41,13 @@ class Block:
     weight: arb
 
 
-def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
+def zeros_claim(problem: Problem, heads: int) -> Claim | None:
     """The certified lower bound for at most `heads` heads, or None when no alternating residual
     was found.
     """
     first = problem.first_lag
+    if len(problem.lags) <= 2 * heads:
+        return None  # too few lags for 2H + 1 blocks
     found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)
     if found is None:
         return None
@@ -55,16 +57,16 @@ def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
         value = round_down(bound_from(blocks, heads, problem.norm))
     if value <= 0:
         return None
-    certificate = {
+    evidence = {
         "kind": "zeros",
         "heads": heads,
         "rates": tuple(map(float, rates)),
         "coefficients": tuple(map(float, coefficients)),
         "blocks": tuple((b.start, b.stop, b.sign) for b in blocks),
     }
-    return LowerBound(
-        value, problem.norm, True, "zero-counting", None, heads, "", REF, 0.0, certificate
-    )
+    lags = Lags(first, blocks[-1].stop)
+    proved = {"heads": heads, "weight": math.inf, "lowest_rate": 0.0, "lags": lags}
+    return problem.at_least(value, "zero-counting", REF, evidence, **proved)
 
 
 def residual_balls(

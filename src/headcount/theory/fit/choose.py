@@ -58,13 +58,7 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
-def fit_heads(
-    problem: Problem,
-    heads: int,
-    *,
-    lowest_rate: float | None = None,
-    progress: Progress | None = None,
-) -> Fit:
+def fit_heads(problem: Problem, heads: int, *, progress: Progress | None = None) -> Fit:
     """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in
     the notes.
     """
@@ -76,7 +70,7 @@ def fit_heads(
     )
     best: Fit | None = None
     try:
-        for fit in improving(problem, heads, lowest_rate, progress or (lambda _: None)):
+        for fit in improving(problem, heads, progress or (lambda _: None)):
             best = fit
     except KeyboardInterrupt:
         if best is None:
@@ -87,12 +81,7 @@ def fit_heads(
 
 
 def fewest_heads(
-    problem: Problem,
-    tol: float,
-    max_heads: int = 64,
-    *,
-    lowest_rate: float | None = None,
-    progress: Progress | None = None,
+    problem: Problem, tol: float, max_heads: int = 64, *, progress: Progress | None = None
 ) -> Fit:
     """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit
     and a note if none do.
@@ -106,7 +95,7 @@ def fewest_heads(
     require(max_heads >= 1, f"at most {max_heads} heads", "at least 1", "raise max_heads")
     low, high, reached = 0, 1, None
     while reached is None:
-        fit = fit_heads(problem, min(high, max_heads), lowest_rate=lowest_rate, progress=progress)
+        fit = fit_heads(problem, min(high, max_heads), progress=progress)
         if measure(problem, fit.head_sum).relative[problem.norm] <= tol:
             reached = fit
         elif high >= max_heads:
@@ -118,7 +107,7 @@ def fewest_heads(
     high = min(high, max_heads, max(reached.head_sum.heads, low + 1))
     while high - low > 1:
         middle = (low + high) // 2
-        fit = fit_heads(problem, middle, lowest_rate=lowest_rate, progress=progress)
+        fit = fit_heads(problem, middle, progress=progress)
         if measure(problem, fit.head_sum).relative[problem.norm] <= tol:
             reached, high = fit, min(middle, max(fit.head_sum.heads, low + 1))
         else:
@@ -126,11 +115,9 @@ def fewest_heads(
     return reached
 
 
-def improving(
-    problem: Problem, heads: int, lowest_rate: float | None, progress: Progress
-) -> Iterator[Fit]:
+def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]:
     """Ever better fits; the last is the answer."""
-    full = sample(problem, lowest_rate)
+    full = sample(problem)
     best, least = None, math.inf
     for closed in closed_forms(problem, heads, full.low):
         error = score(problem, full, closed.head_sum)

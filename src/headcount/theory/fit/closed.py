@@ -92,12 +92,16 @@ def quadrature_rates(problem: Problem, heads: int) -> np.ndarray:
 
 
 def _zero_is_best(problem: Problem, heads: int) -> bool:
-    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T
-    (l1). A kernel that cannot be seen, too.
+    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T (l1)
+    where lags up to T + H exist. A kernel that cannot be seen, too.
     """
     kernel = problem.kernel
     invisible = not np.any(problem.target) and kernel.support is not None
-    too_far = isinstance(kernel, Lag) and heads <= kernel.T - problem.first_lag
+    too_far = (
+        isinstance(kernel, Lag)
+        and heads <= kernel.T - problem.first_lag
+        and kernel.T + (heads + 1) // 2 in problem.scope().lags
+    )
     return invisible or (too_far and isinstance(problem.family, Lin) and problem.norm == "l1")
 
 
@@ -119,6 +123,8 @@ def _lag_forms(problem: Problem, lag: int, heads: int) -> list[Closed]:
     least = lag + 1 - problem.first_lag
     free = problem.first_lag > family.first_lag
     forms = []
+    if not problem.tail_counts and heads >= len(problem.lags):
+        return [_exact_on_window(problem, lag)]
     for used in range(least, min(heads, least + MOST_EXTRA) + 1):
         if isinstance(family, Lin) and free:
             eta = _free_eta(lag, used, problem.budget)
@@ -141,6 +147,18 @@ def _lag_forms(problem: Problem, lag: int, heads: int) -> list[Closed]:
                 )
             )
     return forms
+
+
+def _exact_on_window(problem: Problem, lag: int) -> Closed:
+    """As many heads as lags: exact for any nodes, and lightest for those spread over [0, 1]."""
+    family, count = problem.family, len(problem.lags)
+    free = problem.first_lag > family.first_lag
+    if isinstance(family, Lin):
+        drawn = (later_lag_by_lin if free else lag_by_lin)(family, lag, count, 1.0)
+    else:
+        seen = lag + 1 if isinstance(family, Log1p) else lag
+        drawn = lag_by_log(family, seen, count, 1, first=2 if free else 1)
+    return Closed(drawn, "interpolation of every lag")
 
 
 def _eta(lag: int, heads: int, budget: float) -> float:
@@ -177,7 +195,7 @@ def lag_by_lin(family: AbstractFamily, lag: int, heads: int, eta: float) -> Head
     """1{s = lag} interpolated on lags 0..heads-1 at Chebyshev extrema of [0, eta]; the node 0 is
     the rate inf.
     """
-    x = eta * (1 - np.cos(np.pi * np.arange(heads) / (heads - 1))) / 2
+    x = eta * (1 - np.cos(np.pi * np.arange(heads) / max(heads - 1, 1))) / 2
     return _interpolated(family, x, lag, 0)
 
 
@@ -192,7 +210,7 @@ def later_lag_by_lin(family: AbstractFamily, lag: int, heads: int, eta: float) -
 def _interpolated(family: AbstractFamily, x: np.ndarray, lag: int, later: int) -> HeadSum:
     """sum_h a_h x_h^{s+later} = 1{s = lag} for s < H."""
     heads = len(x)
-    rates = tuple(math.inf if node < 1e-300 else -math.log(node) for node in x)
+    rates = tuple(math.inf if node < 1e-300 else abs(math.log(node)) for node in x)
     bits = 256 + 4 * heads + int(heads * max(0.0, -math.log2(x.max())) * 2)
     while True:
         with precision(bits):

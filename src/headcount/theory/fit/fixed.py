@@ -62,7 +62,7 @@ def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = 
         data = dataclasses.replace(
             data, starts=np.zeros(0), ends=np.zeros(0), target=data.target[: len(data.lags)]
         )
-    least = problem.family.lowest_rate
+    least = problem.lowest_rate
     endless = len(data.starts) > 0 and rates[0] <= least
     require(
         not endless,

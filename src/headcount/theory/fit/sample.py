@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 
-from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel
 from headcount.theory.families import AbstractFamily, Lin, Log
 from headcount.theory.problem import Norm, Problem
@@ -204,26 +203,15 @@ def _mean_exponential(z: np.ndarray) -> np.ndarray:
     return np.where(small, series, np.expm1(z) / np.where(small, 1.0, z))
 
 
-def sample(problem: Problem, lowest_rate: float | None = None) -> Sample:
-    """The full sample of a problem. `lowest_rate` overrides the smallest rate that heads may
-    have.
-    """
-    family = problem.family
-    low = 0.0 if problem.window is not None and not problem.tail_counts else family.lowest_rate
-    if lowest_rate is not None:
-        require(
-            lowest_rate >= 0,
-            f"lowest_rate {lowest_rate}",
-            "at least 0",
-            "heads cannot grow with the lag",
-        )
-        low = lowest_rate
+def sample(problem: Problem) -> Sample:
+    """The full sample of a problem."""
+    family, low = problem.family, problem.lowest_rate
     # the search works in log b, so that 0 is out of its reach
     floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4
-    if problem.tail_counts and not isinstance(family, Lin):
-        # Heads just above 1 live beyond e^30 lags, in the last block, where they may change sign
-        # unseen.
-        floor = 1 + (1e-6 if problem.kernel.support is None else SLOWEST)
+    if problem.tail_counts and low == family.slowest(problem.norm) > 0:
+        # Heads just above the slowest live beyond e^30 lags, in the last block, where they may
+        # change sign unseen.
+        floor = low + (1e-6 if problem.kernel.support is None else SLOWEST)
     # e^-45 and 2^-65 are below float64's resolution of 1
     high = 45.0 if isinstance(family, Lin) else 65.0
     length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from headcount.memory.kernels import ArrayKernel, Lag, Power, Window
 from headcount.theory.balls import precision
-from headcount.theory.bounds.heads import heads_bound, obstruction
+from headcount.theory.bounds.theorem_a import heads_claim, obstruction
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
 
@@ -16,36 +16,36 @@ from headcount.theory.problem import Norm, Problem
 @pytest.mark.parametrize(("name", "most"), [("lin", 5), ("log", 4), ("log1p", 5)])
 def test_lag_five_and_the_number_of_heads(name, most):
     problem = Problem(Lag(5), family(name))
-    assert heads_bound(problem, most).value == 1.0
-    assert heads_bound(problem, most + 1) is None
+    assert heads_claim(problem, most).value == 1.0
+    assert heads_claim(problem, most + 1) is None
 
 
 def test_separate_lags_add_up():
     numbers = [0.0] * 30
     numbers[4], numbers[15], numbers[29] = 1.0, -2.0, 0.5
     problem = Problem(ArrayKernel(tuple(numbers)), family("lin"))
-    assert heads_bound(problem, 4).value == 3.5
-    assert heads_bound(problem, 6).value == 2.5  # the windows of lags 4 and 15 overlap, and 4 < 6
-    assert heads_bound(problem, 12).value == 2.0
-    assert heads_bound(problem, 16) is None  # lag 15 spoils lag 29, and the other way round
+    assert heads_claim(problem, 4).value == 3.5
+    assert heads_claim(problem, 6).value == 2.5  # the windows of lags 4 and 15 overlap, and 4 < 6
+    assert heads_claim(problem, 12).value == 2.0
+    assert heads_claim(problem, 16) is None  # lag 15 spoils lag 29, and the other way round
 
 
 def test_neighbours_of_the_alternating_sign_do_no_harm_and_others_do():
     with_help = Problem(ArrayKernel((0, 0, 0, -1.0, 2.0, -1.0)), family("lin"))
     against = Problem(ArrayKernel((0, 0, 0, 0.5, 2.0, 0.25)), family("lin"))
-    assert heads_bound(with_help, 3).value == 2.0
-    assert heads_bound(against, 3).value == 1.25
+    assert heads_claim(with_help, 3).value == 2.0
+    assert heads_claim(against, 3).value == 1.25
 
 
 @pytest.mark.parametrize(("name", "most"), [("lin", 5), ("log", 4), ("log1p", 5)])
 def test_moving_sum(name, most):
     problem = Problem(Window(6), family(name))
-    assert heads_bound(problem, most).value == 0.5
-    assert heads_bound(problem, most + 1) is None
+    assert heads_claim(problem, most).value == 0.5
+    assert heads_claim(problem, most + 1) is None
 
 
 def test_no_statement_for_infinite_support():
-    assert heads_bound(Problem(Power(1.5), family("lin")), 2) is None
+    assert heads_claim(Problem(Power(1.5), family("lin")), 2) is None
 
 
 def best_error(name: str, rates: np.ndarray, T: int, norm: Norm, length: int = 60) -> float:
@@ -84,7 +84,7 @@ def test_no_fit_beats_theorem_a(name, heads, later, seed):
         1, heads + 1
     )
     for norm in (Norm.L1, Norm.SUP):
-        bound = heads_bound(Problem(Lag(T), family(name), norm=norm), heads)
+        bound = heads_claim(Problem(Lag(T), family(name), norm=norm), heads)
         assert best_error(name, rates, T, norm) >= bound.value - 1e-7
 
 
@@ -127,4 +127,24 @@ def test_dilation_case_of_log_is_contained():
         m = max(
             e for k in range(2, T + 1) for e in range(1, int(math.log2(T)) + 1) if T % k**e == 0
         )
-        assert heads_bound(Problem(Lag(T), family("log")), m).value == 1.0
+        assert heads_claim(Problem(Lag(T), family("log")), m).value == 1.0
+
+
+@pytest.mark.parametrize(("name", "after"), [("lin", 3), ("log", 4), ("log1p", 4)])
+def test_lags_that_the_proof_uses_must_exist(name, after):
+    """6 heads and lag 7: the proof needs `after` lags behind it, and on a shorter window it stops."""
+    problem = Problem(Lag(7), family(name), window=7 + after + 1)
+    assert heads_claim(problem, 6).value == 1.0
+    assert heads_claim(problem, 6).scope.lags.stop == problem.window
+    assert heads_claim(Problem(Lag(7), family(name), window=7 + after), 6) is None
+
+
+def test_on_a_short_window_fewer_heads_do():
+    """Lag 6 on lags 0 to 6: nodes 1, .95, …, .75 leave one over the largest coefficient of their
+    polynomial.
+    """
+    nodes = np.array([1, 0.95, 0.9, 0.85, 0.8, 0.75])
+    least = best_error("lin", -np.log(nodes), 6, Norm.L1, length=7)
+    assert least == pytest.approx(1 / np.abs(np.poly(nodes)).max(), rel=1e-3)
+    assert least < 0.08
+    assert heads_claim(Problem(Lag(6), family("lin"), window=7), 6) is None

@@ -5,10 +5,11 @@ Write t for the lag counted from the first one that counts (lin, log1p: t = s; l
 r = rho - f. Where lag 0 of lin or log1p heads does not count (the residual gives it, or the kernel
 is singular there) t = s - 1 too, and one head less is needed.
 
-**Theorem A.** Let f be a sum of H heads and t_0 >= H. Call t != t_0 with |t - t_0| <= H bad when
+**Theorem A.** Let f be a sum of H heads, t_0 >= H, and W the lags from t_0 - H to t_0 + R, with
+R = floor((H+1)/2) for lin and floor(H/2) + 1 for log and log1p. Call t != t_0 in W bad when
 (-1)^{t-t_0} rho(t) rho(t_0) < 0. Then
 
-    sum over |t - t_0| <= H of |r(t)|   >=   |rho(t_0)| - sum over bad t of |rho(t)|.
+    sum over W of |r(t)|   >=   |rho(t_0)| - sum over bad t of |rho(t)|.
 
 In particular an isolated lag (rho = 0 at the other lags of the window) leaves an l1 error of at
 least |rho(t_0)|: the zero fit is optimal. Windows that do not overlap add up.
@@ -30,15 +31,12 @@ for every polynomial q = p times something non-negative on [0,1]. Let e_j be as 
 m the largest maximiser of e_j.
  (1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
  (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are
-   elementary symmetric functions of non-negative
-     numbers, so by Newton's inequalities they are log-concave without gaps and their maximisers
-       form an interval. At xi = 0 that interval
-     holds m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets
-       of xi with a maximiser <= m and with one
-     >= m+1 are closed, not empty and cover [0, inf), so some xi is in both and m+1 maximises. Then
-       q2 = x^{t_0-K-1+m} p (x-xi)^2 has its
-     largest coefficient at x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0
-       >= H >= K+1.
+     elementary symmetric functions of non-negative numbers, so by Newton's inequalities they are
+     log-concave without gaps and their maximisers form an interval. At xi = 0 that interval holds
+     m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi
+     with a maximiser <= m and with one >= m+1 are closed, not empty and cover [0, inf), so some xi
+     is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its largest coefficient at
+     x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0 >= H >= K+1.
 Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t
 r(t) has the sign of q_{t_0} rho(t_0), strictly, as in the lin proof (the coefficients of q
 alternate in sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although both
@@ -57,7 +55,13 @@ has no more changes of sign, so r(s) - r(s+1) is an error at the isolated lag L-
 its t (L-1, or L-2 where lag 0 does not count) is at least H; its l1 norm is at most 2 sum|r|. So
 that many heads leave at least 1/2.
 
-Only b >= 0 is used (lin also covers growing heads).
+*How far W reaches.* For numbers x_i in [0, 1] Newton's inequalities give e_j/e_{j-1} <=
+(n-j+1)/j mean(x): a maximiser of e_j lies at j <= (n+1)/2. So m <= (H+1)/2 for lin (n = H), and
+m <= H/2 for the others (n = K <= H-1), whose q2 reaches one power further.
+
+*Scope.* b >= 0. The lags up to t_0 + R must exist (a block: one more): on a shorter window fewer
+heads do, for example lag 3 on lags 0 to 3 by 3 lin heads with 0.34. The heads are added up linearly; what an
+FFN behind them can do is another question.
 """
 
 import math
@@ -65,44 +69,45 @@ import math
 import numpy as np
 from flint import arb, arb_mat
 
+from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Window
-from headcount.theory.balls import kernel_values, precision
-from headcount.theory.bounds.record import LowerBound, round_down
+from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.families import AbstractFamily, Lin
-from headcount.theory.problem import Norm, Problem
+from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "Theorem A")
 BITS = 128
 
 
-def heads_bound(problem: Problem, heads: int) -> LowerBound | None:
+def heads_claim(problem: Problem, heads: int) -> Claim | None:
     """Theorem A for this kernel and at most `heads` heads; None where it says nothing."""
     if problem.kernel.support is None or heads < 1:
         # without finite support some lag of each window is bad, and zero counting is stronger
         return None
+    first = problem.first_lag
     places, value = _best_places(problem, heads)
     block = _block_value(problem, heads)
+    proved = {"heads": heads, "weight": math.inf, "lowest_rate": 0.0}
     if block > value:
-        certificate = {"kind": "block", "heads": heads}
-        return LowerBound(
-            block,
-            problem.norm,
-            True,
-            "theorem-a-differences",
-            None,
-            heads,
-            "",
-            REF,
-            0.0,
-            certificate,
+        evidence, stop = (
+            {"kind": "block", "heads": heads},
+            problem.kernel.support + reach(problem.family, heads) + 1,
         )
+        method = "theorem-a-differences"
+        return problem.at_least(block, method, REF, evidence, lags=Lags(first, stop), **proved)
     if value <= 0:
         return None
-    certificate = {"kind": "isolated", "heads": heads, "places": places}
-    return LowerBound(
-        value, problem.norm, True, "theorem-a", None, heads, "", REF, 0.0, certificate
+    evidence, stop = (
+        {"kind": "isolated", "heads": heads, "places": places},
+        max(places) + reach(problem.family, heads) + 1,
     )
+    return problem.at_least(value, "theorem-a", REF, evidence, lags=Lags(first, stop), **proved)
+
+
+def reach(family: AbstractFamily, heads: int) -> int:
+    """R: how many lags after t_0 the theorem uses."""
+    return (heads + 1) // 2 if isinstance(family, Lin) else heads // 2 + 1
 
 
 def norm_factor(family: AbstractFamily, norm: Norm, heads: int) -> arb:
@@ -123,9 +128,12 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
         length = (kernel.support or 1) + heads
         rho = kernel_values(kernel, length)
         rough = kernel.values(length)
+        lags = problem.scope().lags
         worth = np.array(
             [
-                _worth(rough, s, heads, problem.norm) if s - first >= heads else 0.0
+                _worth(rough, s, heads, problem.norm)
+                if s - first >= heads and s + reach(family, heads) in lags
+                else 0.0
                 for s in range(length)
             ]
         )
@@ -185,7 +193,12 @@ def _block_value(problem: Problem, heads: int) -> float:
     kernel = problem.kernel
     if not isinstance(kernel, Window) or kernel.kernel is not None or problem.norm is not Norm.L1:
         return 0.0
-    return 0.5 if kernel.length - 1 - problem.first_lag >= heads else 0.0
+    late = kernel.length - 1 - problem.first_lag >= heads
+    return (
+        0.5
+        if late and kernel.length + reach(problem.family, heads) in problem.scope().lags
+        else 0.0
+    )
 
 
 def obstruction(

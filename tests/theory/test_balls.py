@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpq
 
-from headcount.theory.bounds.record import round_down
+from headcount.theory.balls import round_down
 
 
 def test_exact_numbers_stay_exact():
