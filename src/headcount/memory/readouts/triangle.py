@@ -35,7 +35,7 @@ from headcount.memory.readouts.network import zigzag
 @readouts.register(
     "triangle",
     formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory",
-    ref=Ref("headcount", "theory notes, insight 2a"),
+    ref=Ref("headcount", "docs/errata.md#e20"),
 )
 @dataclasses.dataclass(frozen=True)
 class Triangle(AbstractReadout):
