@@ -60,7 +60,7 @@ def test_no_folder_imports_from_below():
     }
     assert len(files) > 20
     assert {_folder(name) for name in files} - {None, "__init__"} <= set(ORDER), (
-        "a folder that is not in ORDER"
+        "a folder that design.md does not know"
     )
     assert upward_edges(files) == []
 
