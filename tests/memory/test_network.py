@@ -60,5 +60,5 @@ def test_constant_values_cost_one_neuron():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(InputError, match="one row a neuron"):
+    with pytest.raises(InputError, match="one row per neuron"):
         ReluNetwork(np.ones(2), np.ones((3, 1)), np.ones(2))

@@ -95,7 +95,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch, x64):
 
 
 def test_the_bos_sink_makes_every_position_exact(x64):
-    """A lin head of rate b is divided by 1/(1-e^-b) at every position (numerics 5)."""
+    """A lin head of rate b is divided by 1/(1-e^-b) at every position (docs/numerics.md#sink)."""
     rate = jnp.array([0.001, 0.3])
     u = jax.random.rademacher(jax.random.key(0), (1, 60, 1), jnp.float64)
     sink = SoftmaxBos(-jnp.log(-jnp.expm1(-rate)))

@@ -1,7 +1,8 @@
 """Changes to a mapping as they are typed: `train.lr=0.003`, `model.bias.low=0.1`,
 `train.log=[10,100]`.
 
->>> with_changes({"memory": "exp-1b:seed=1", "train": {"lr": 0.1}}, ["train.lr=0.003", "memory.position=1000"])
+>>> base = {"memory": "exp-1b:seed=1", "train": {"lr": 0.1}}
+>>> with_changes(base, ["train.lr=0.003", "memory.position=1000"])
 {'memory': {'kind': 'exp-1b', 'seed': '1', 'position': 1000}, 'train': {'lr': 0.003}}
 """
 

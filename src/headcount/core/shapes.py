@@ -18,7 +18,7 @@
 | K      | nesting of an adaptive memory                | K     |
 
 Positions count from 1, as in the paper: position t is row t-1 of an array, and lag s at position t
-is row t-1-s. Lags before the first token read zeros (theory: "zero-padding semantics"); where
+is row t-1-s. Lags before the first token read zeros (docs/theory.md#finite-length); where
 tokens are integers the padding is -1, whose one-hot vector is zero.
 """
 

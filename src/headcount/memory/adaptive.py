@@ -5,7 +5,7 @@
     t_i = g_i(x_t, x_{t-t_1}, …, x_{t-t_K})       for K < i <= M,
     y_t = f(x_t, x_{t-t_1}, …, x_{t-t_M}).
 
-K = 0 is the paper's warm-up class H^Adap(1, M) (theory 2.1, item 7). Lags all count back from t. A
+K = 0 is the paper's warm-up class H^Adap(1, M) (docs/errata.md#e7). Lags all count back from t. A
 token before the first reads as zero, in f and in the g that follow.
 
 Worked example — Proposition 4.2, y_t = x_{t - (x_t + 1)} on tokens -1, 0, 1, at every position of
@@ -15,7 +15,8 @@ five:
     >>> from headcount.memory.lag_functions import Affine
     >>> from headcount.memory.inputs import Ternary
     >>> from headcount.memory.read import Everywhere
-    >>> target = AdaptiveMemory((Affine(offset=1, slope=1, T=2, allow_zero=True),), inputs=Ternary(), read=Everywhere())
+    >>> g = Affine(offset=1, slope=1, T=2, allow_zero=True)
+    >>> target = AdaptiveMemory((g,), inputs=Ternary(), read=Everywhere())
     >>> x = jnp.array([[[1.0], [-1.0], [0.0], [1.0], [1.0]]])
     >>> target.evaluate(x)[0, :, 0].tolist()   # before the start, x_2, x_2, x_2, x_3
     [0.0, -1.0, -1.0, -1.0, 0.0]

@@ -3,9 +3,9 @@
 
 The memory is dense, and sparse only in effect: the kernels decay. On a finite sequence the sum
 stops at the first token. Readouts see x_t as slot 0 (it is X*delta_0, and the residual's block 0:
-theory 2.1, item 5) and leave it out unless told otherwise. A kernel that is not in l1 (power with
+docs/errata.md#e5) and leave it out unless told otherwise. A kernel that is not in l1 (power with
 exponent <= 1) is no member of the class: the target is still well defined on finite sequences, and
-the profile says that it is outside the assumptions (item 18).
+the profile says that it is outside the assumptions (docs/errata.md#e18).
 
 Worked example — the sum of all earlier tokens, each weighted by 1/lag:
 

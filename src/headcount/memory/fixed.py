@@ -4,7 +4,8 @@ Worked example — the sum of the tokens 1 and 3 steps back, read at the last of
 
     >>> import jax.numpy as jnp
     >>> target = FixedMemory(lags=(1, 3))
-    >>> float(target.evaluate(jnp.array([[[1.0], [-1.0], [1.0], [1.0], [-1.0]]])).item())   # x_4 + x_2
+    >>> x = jnp.array([1.0, -1.0, 1.0, 1.0, -1.0])[None, :, None]
+    >>> float(target.evaluate(x).item())   # x_4 + x_2
     0.0
 """
 

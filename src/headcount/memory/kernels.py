@@ -263,7 +263,7 @@ class Window(AbstractKernel):
 @kernels.register("array", formula="rho(s) = values[s], 0 beyond", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class ArrayKernel(AbstractKernel):
-    """Any finite list of values, one a lag, from lag 0."""
+    """Any finite list of values, one per lag, from lag 0."""
 
     numbers: tuple[float, ...]
 
@@ -274,7 +274,7 @@ class ArrayKernel(AbstractKernel):
             raise InputError(
                 f"kernel values {str(self.numbers)[:60]}",
                 "real numbers",
-                "give one number a lag, from lag 0",
+                "give one number per lag, from lag 0",
             ) from None
         _check_values(values, "the kernel")
         object.__setattr__(self, "numbers", tuple(float(x) for x in values.ravel()))
@@ -297,8 +297,8 @@ class ArrayKernel(AbstractKernel):
 @kernels.register("file", formula="rho(s) = row s of a .npy or .csv file, 0 beyond", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class FileKernel(AbstractKernel):
-    """One value a lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is part
-    of the spec.
+    """One value per lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is
+    part of the spec.
     """
 
     path: str
@@ -344,7 +344,7 @@ def _read_values(path: Path) -> np.ndarray:
         reason = "objects, not numbers" if "pickle" in str(error) else error
         raise InputError(
             f"cannot read the kernel {path} ({reason})",
-            "a .npy or .csv file with one number a lag, from lag 0",
+            "a .npy or .csv file with one number per lag, from lag 0",
             "check the file",
         ) from None
     _check_values(values, str(path))
@@ -356,12 +356,12 @@ def _check_values(values: np.ndarray, name: str) -> None:
         values.size >= 1,
         f"{name} is empty",
         "at least one value",
-        "give one number a lag, from lag 0",
+        "give one number per lag, from lag 0",
     )
     require(
         values.ndim == 1 or 1 in values.shape,
         f"{name} has shape {values.shape}",
-        "one value a lag",
+        "one value per lag",
         "pass a single column",
     )
     require(

@@ -1,14 +1,14 @@
 """Lag functions g_i of the adaptive family: how far back to look, from the tokens seen so far.
 
 g maps the stack of its arguments (x_t, x_{t-t1}, …) to a whole number with 1 <= g <= T. Lag 0 is
-outside the paper's class but needed by its Proposition 4.2 (theory 2.1, item 16): `allow_zero` says
+outside the paper's class but needed by its Proposition 4.2 (docs/errata.md#e16): `allow_zero` says
 so openly.
 
 The theorems ask for the Barron norm of g (lin bias) or of log g (log bias). A g that is
-whole-valued and continuous is constant on every connected set of tokens (item 8), so these norms
-exist only where the tokens are finitely many and stay apart: given such an alphabet, they are
-bounded by the path norm of an explicit network that equals g on every combination of letters, the
-zero vector of a missing token included. Without an alphabet they are None.
+whole-valued and continuous is constant on every connected set of tokens (docs/errata.md#e8), so
+these norms exist only where the tokens are finitely many and stay apart: given such an alphabet,
+they are bounded by the path norm of an explicit network that equals g on every combination of
+letters, the zero vector of a missing token included. Without an alphabet they are None.
 """
 
 import abc
@@ -132,7 +132,8 @@ def _check_largest(largest: int, lowest: int) -> None:
 class Affine(AbstractLagFunction):
     """A rounded affine function of the newest argument's first coordinate.
 
-    >>> [Affine(offset=1, slope=1, T=2, allow_zero=True).reference(np.array([[x]])) for x in (-1.0, 0.0, 1.0)]
+    >>> g = Affine(offset=1, slope=1, T=2, allow_zero=True)
+    >>> [g.reference(np.array([[x]])) for x in (-1.0, 0.0, 1.0)]
     [0, 1, 2]
     """
 
@@ -169,7 +170,7 @@ class Affine(AbstractLagFunction):
 )
 @dataclasses.dataclass(frozen=True)
 class Table(AbstractLagFunction):
-    """One lag a letter of the newest argument; without an alphabet the letters are one-hot vectors.
+    """One lag per letter of the newest argument; without an alphabet letters are one-hot vectors.
 
     A missing token (zero vector, where that is no letter) has the first of the lags.
 

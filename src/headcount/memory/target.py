@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 class Family(enum.StrEnum):
-    """The paper's three classes of memory (theory: H^Fix, H^Adap, H^Ess)."""
+    """The paper's three classes of memory (docs/theory.md#classes: H^Fix, H^Adap, H^Ess)."""
 
     FIXED = "fixed"
     ADAPTIVE = "adaptive"
@@ -59,7 +59,9 @@ class MemoryProfile:
 
     @property
     def retrievals(self) -> int:
-        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4; errata 7)."""
+        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4;
+        docs/errata.md#e7).
+        """
         return (
             self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1
         )

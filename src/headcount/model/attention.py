@@ -2,13 +2,13 @@
 
     out_t = sum_h W_O^h W_V^h sum_s w_h(t, s) x_{t-s}
 
-| score     | rows read | bias               | path                                                       |
-|-----------|-----------|--------------------|------------------------------------------------------------|
-| dp-free   | few       | any                | `rows`: weights [H, R, N] shared by the batch, O(N H f)    |
-| dp-free   | all       | -b s, exp          | `recurrence`: state_t = e^{-b} state_{t-1} + u_t, O(N H f) |
-| dp-free   | all       | Toeplitz           | `convolution` by FFT, O(N log N H f)                       |
-| dot       | all       | any, exp / total   | `causal`: blocks of rows with their own derivative         |
-| any other | any       | any                | `rows` in chunks: O(N R), memory linear in N               |
+| score     | rows read | bias             | path                                               |
+|-----------|-----------|------------------|----------------------------------------------------|
+| dp-free   | few       | any              | `rows`: weights [H, R, N] for the batch, O(N H f)  |
+| dp-free   | all       | -b s, exp        | `recurrence`: y_t = e^{-b} y_{t-1} + u_t, O(N H f) |
+| dp-free   | all       | Toeplitz         | `convolution` by FFT, O(N log N H f)               |
+| dot       | all       | any, exp / total | `causal`: blocks of rows with their own derivative |
+| any other | any       | any              | `rows` in chunks: O(N R), memory linear in N       |
 
 Each path is tested equal to the dense float64 reference. Heads contract tokens before any D-sized
 work where that is less work (`Stream`).

@@ -6,8 +6,8 @@ touch the future.
 Row blocks i..j need keys 0..j only, which saves up to half of the work. Backwards, with g the
 gradient of out:
 
-    delta_r = g_r . out_r = sum_n p_rn (g_r . v_n),   dz = p (g v^T - delta),   d sink = -(share of
-      the sink) delta
+    delta_r = g_r . out_r = sum_n p_rn (g_r . v_n)
+    dz = p (g v^T - delta),   d sink = -(share of the sink) delta
 
 (Dao et al. 2022, Appendix B.2). dk and dv are computed transposed, [q, N]: then the N x N weights
 enter every product as they lie in memory; the derivative that JAX finds by itself makes transposed

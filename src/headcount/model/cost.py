@@ -3,7 +3,7 @@ decoder must keep.
 
 A multiply-add counts as two operations. Counts follow the path that the model takes
 (`Attention.path`), so they say what is really computed: contracted heads cost O(N H f), not O(N^2).
-Exponentials, divisions and norms count one operation an entry.
+Exponentials, divisions and norms count one operation per entry.
 """
 
 import dataclasses

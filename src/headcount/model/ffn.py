@@ -50,7 +50,8 @@ class AbstractTwoLayers(AbstractFFN):
         first, second, third = jax.random.split(key, 3)
         w_in = normal(first, (shape.hidden, shape.width), shape.width)
         offset = normal(second, (shape.hidden,), shape.width)
-        return cls(w_in, offset, normal(third, (shape.outputs, shape.hidden), shape.hidden))  # type: ignore[call-arg]
+        w_out = normal(third, (shape.outputs, shape.hidden), shape.hidden)
+        return cls(w_in, offset, w_out)  # type: ignore[call-arg]
 
     def __call__(self, x):
         return linear(self.w_out, self.activation(linear(self.w_in, x) + self.offset))
@@ -165,7 +166,7 @@ class Precision(AbstractFFN):
     pass straight through.
 
     On the log scale outputs below log(1/2) would round to log 0; they stay 0, as zero coordinates
-    must (theory 1.5).
+    must (docs/theory.md#weights).
     """
 
     inner: AbstractFFN

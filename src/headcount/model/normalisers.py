@@ -2,9 +2,9 @@
 one meaning.
 
 Every normaliser is  weight(s) = rise(z_s) / (sum_s rise(z_s) + e^{sink})  or, without a
-denominator, rise(z_s). A sink is an extra column with value 0 (theory 2.5): its logit may be
-learned, may follow the bias as a token before the first one would, or may stand for every lag that
-the sequence has not reached yet. Rows that see nothing give 0.
+denominator, rise(z_s). A sink is an extra column with value 0 (docs/theory.md#sink): its logit may
+be learned, may follow the bias as a token before the first one would, or may stand for every lag
+that the sequence has not reached yet. Rows that see nothing give 0.
 """
 
 import abc
@@ -81,8 +81,8 @@ class NoNormaliser(AbstractNormaliser):
     "softmax-sink", formula="e^{z_s} / (e^c + sum_j e^{z_j})", ref=Ref("xiao-2024", "Section 3")
 )
 class SoftmaxSink(AbstractNormaliser):
-    """Softmax with a learned sink logit c per head, value 0: a head may look at nothing (theory
-    2.5).
+    """Softmax with a learned sink logit c per head, value 0: a head may look at nothing
+    (docs/theory.md#sink).
     """
 
     logit: jax.Array  # [H]
@@ -99,7 +99,7 @@ class SoftmaxSink(AbstractNormaliser):
 @normalisers.register(
     "softmax-bos",
     formula="e^{z_s} / (e^{c + bias(t)} + sum_j e^{z_j})",
-    ref=Ref("headcount", "exact sink, numerics 5"),
+    ref=Ref("headcount", "exact sink, docs/numerics.md#sink"),
 )
 class SoftmaxBos(AbstractNormaliser):
     """The sink is a zero-valued token just before the first, with its natural bias plus c.
@@ -124,7 +124,7 @@ class SoftmaxBos(AbstractNormaliser):
 @normalisers.register(
     "softmax-tail",
     formula="e^{z_s} / sum over all lags < horizon of e^{bias}",
-    ref=Ref("headcount", "virtual zeros, theory 2.4"),
+    ref=Ref("headcount", "virtual zeros, docs/theory.md#finite-length"),
 )
 class SoftmaxTail(AbstractNormaliser):
     """The sink stands for the lags that the sequence has not reached: every position up to

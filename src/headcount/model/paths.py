@@ -41,7 +41,7 @@ def weighted_sum(weights: jax.Array, u: jax.Array) -> jax.Array:
     """
     weights = weights.astype(u.dtype)
     accumulate = compute_dtype(u.dtype)
-    # one number a token: a plain matrix product, no transposed copies
+    # one number per token: a plain matrix product, no transposed copies
     if weights.shape[0] == 1 and u.ndim == 3 and u.shape[2] == 1:
         _, heads, rows, length = weights.shape
         sums = jnp.einsum(

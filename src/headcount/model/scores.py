@@ -99,10 +99,11 @@ class DotProduct(AbstractScore):
     ref=Ref("wang-e-2024", "Proposition 4.3"),
 )
 class TMX(AbstractScore):
-    """The bias measured against the lag that the query token asks for: O(D) parameters a head.
+    """The bias measured against the lag that the query token asks for: O(D) parameters per head.
 
-    The clamp keeps the second term finite (errata 6). The term does not depend on s, so softmax
-    without a sink cancels it exactly (errata 17): use it normalisation-free or with a sink.
+    The clamp keeps the second term finite (docs/errata.md#e6). The term does not depend on s, so
+    softmax without a sink cancels it exactly (docs/errata.md#e17): use it normalisation-free or
+    with a sink.
     """
 
     direction: jax.Array  # [H, D]

@@ -2,8 +2,8 @@
 
 After an affine embedding x -> W_E x + b_E the stream is known by the d-sized features.
 Dot-product-free heads add up tokens with lag weights, and sums commute with affine maps, so they
-may add up features first: for d = 1 that is D times less work (numerics 9). Anything else asks for
-`full`.
+may add up features first: for d = 1 that is D times less work (docs/numerics.md#speed). Anything
+else asks for `full`.
 """
 
 import equinox as eqx

@@ -5,7 +5,8 @@ Worked example — the paper's one-layer model with lin bias, two heads, no dot 
     >>> import jax, jax.numpy as jnp
     >>> from headcount.memory.read import Last
     >>> from headcount.model.spec import ModelSpec
-    >>> model = ModelSpec(heads=2, width=8, hidden=16, attention="dp-free").build(jax.random.key(0), dim=1)
+    >>> spec = ModelSpec(heads=2, width=8, hidden=16, attention="dp-free")
+    >>> model = spec.build(jax.random.key(0), dim=1)
     >>> model(jnp.ones((4, 10, 1)), Last()).shape
     (4, 1, 1)
 """

@@ -5,9 +5,9 @@ reads rho in the same way. For independent centred tokens with E x x^T = v I,
 
     E (answer - y)^2 = v ||kappa - rho||^2 + (c - c')^2
 
-(theory 5: what experiments 4a and 4b are trained on). A kernel is the gradient of the answer in the
-input, at any point since the map is affine: one backward pass, O(N H), where the answers to N basis
-inputs would be O(N^2 H).
+(docs/experiments.md#population: what experiments 4a and 4b are trained on). A kernel is the
+gradient of the answer in the input, at any point since the map is affine: one backward pass, O(N
+H), where the answers to N basis inputs would be O(N^2 H).
 
 The same two kernels say where the loss is: at a lag s that a fixed memory reads, ||kappa(s) -
 rho(s)||^2 / ||rho(s)||^2 is 0 where the lag is read exactly and 1 where it is not read at all.

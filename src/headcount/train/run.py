@@ -1,7 +1,8 @@
 """Training a model on a memory: from a spec or from objects to trained weights and a record.
 
 >>> import headcount as hc
->>> run = hc.train("exp-4b", hc.ModelSpec(attention="dp-free", ffn="none", width=4), hc.TrainSpec(steps=20, loss="population"))
+>>> model = hc.ModelSpec(attention="dp-free", ffn="none", width=4)
+>>> run = hc.train("exp-4b", model, hc.TrainSpec(steps=20, loss="population"))
 >>> str(run.record.outcome), run.record.metrics["step"][-1]
 ('finished', 20)
 """

@@ -1,7 +1,8 @@
 """The recipe of a training run: plain values, validated, hashable. Its content hash is the identity
 of the run.
 
->>> spec = RunSpec(memory="exp-4b", model={"attention": "dp-free", "ffn": "none"}, train={"steps": 100, "lr": 0.01}, seed=3)
+>>> model, recipe = {"attention": "dp-free", "ffn": "none"}, {"steps": 100, "lr": 0.01}
+>>> spec = RunSpec(memory="exp-4b", model=model, train=recipe, seed=3)
 >>> spec.model.heads, spec.train.batch, len(spec.content_hash)
 (1, 100, 16)
 >>> RunSpec.from_values(spec.to_plain()).content_hash == spec.content_hash

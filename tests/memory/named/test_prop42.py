@@ -18,7 +18,7 @@ def test_all_27_pasts_by_hand():
 
 
 def test_no_linear_map_beats_zero():
-    """Errata, item 16: without dot product and FFN the error is at least 1, and answering 0
+    """docs/errata.md#e16: without dot product and FFN the error is at least 1, and answering 0
     attains it.
     """
     y = answers()

@@ -17,7 +17,7 @@ from headcount.memory.inputs.base import (
     inputs,
 )
 
-AUTOREGRESSION = Ref("headcount", "theory notes, section 4, test case (h)")
+AUTOREGRESSION = Ref("headcount", "docs/theory.md#autoregression")
 
 
 @inputs.register("uniform", formula="x_t uniform on [-1, 1]^d / sqrt(d)", ref=PAPER_SETUP)

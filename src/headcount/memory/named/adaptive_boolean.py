@@ -1,13 +1,14 @@
 """The adaptive sparse Boolean function (paper, Section 4, Example I): the lags themselves depend on
 the bits.
 
-    t_1 = g_1(x_t),  t_2 = g_2(x_t, x_{t-t_1}),  y_t = f(x_{t-t_1}, x_{t-t_2}),  x_t = ±1,   K = M =
-      2.
+    t_1 = g_1(x_t),  t_2 = g_2(x_t, x_{t-t_1}),  y_t = f(x_{t-t_1}, x_{t-t_2}),  x_t = ±1,
+
+with K = M = 2.
 
 Here each g spells its lag in binary: t_1 = 1 + [x_t > 0], t_2 = 3 + [x_t > 0] + 2 [x_{t-t_1} > 0],
 and f is the parity. The second lag needs the token that the first one finds, so two retrievals
-follow each other and three layers suffice (K = 1, M = 2 describes the same function: errata, item
-7).
+follow each other and three layers suffice (K = 1, M = 2 describes the same function:
+docs/errata.md#e7).
 
 Worked example — x_t = +1 gives t_1 = 2; the token there, -1, gives t_2 = 4; the token there is +1:
 

@@ -146,7 +146,7 @@ def latest_equal(x: jax.Array, rows: np.ndarray, among: jax.Array) -> jax.Array:
 
 
 def without_repeats(key: jax.Array, batch: int, count: int, choices: int) -> jax.Array:
-    """`count` different numbers below `choices` a row, in random order.  [B, count]"""
+    """`count` different numbers below `choices` per row, in random order.  [B, count]"""
     return jnp.argsort(jax.random.uniform(key, (batch, choices)), axis=1)[:, :count]
 
 

@@ -4,8 +4,8 @@
     y = g*(x_48, x_56, x_99), x_t = ±1, N = 1000, g* a random two-layer ReLU network of 64 neurons.
 
 Read position and meaning of the numbers are explicit (see `sparse_boolean`). Neither reading has
-lags that lin or log heads reach, so `exp-1b-repaired` asks the same of lags 1 and 2, where weights
-of at most 1e3 suffice.
+lags that lin or log heads reach at bounded weights, so `exp-1b-repaired` asks the same of lags 1
+and 2, where weights of at most 1e3 suffice.
 
 Worked example — at position 100, x_99 is one step back, x_56 and x_48 are 44 and 52 back:
 

@@ -4,8 +4,8 @@ H has no effect.)
     y = g*(x_99), x_t = ±1, N = 1000, g* a random two-layer ReLU network of 64 neurons.
 
 A function of one sign is a relu(x) + b relu(-x), so two neurons are exact and the width cannot
-matter (errata, item 20). `exp-2a-repaired` puts a triangle wave of 32 teeth on uniform tokens, one
-step back: its 63 breakpoints need 63 neurons, and the lag needs one log head.
+matter (docs/errata.md#e20). `exp-2a-repaired` puts a triangle wave of 32 teeth on uniform tokens,
+one step back: its 63 breakpoints need 63 neurons, and the lag needs one log head.
 
 Worked example — read at position 1000, x_99 lies 901 back; the wave takes its first three values at
 -1, -31/32, -30/32:
@@ -13,7 +13,7 @@ Worked example — read at position 1000, x_99 lies 901 back; the wave takes its
     >>> Exp2a().target.lags, Exp2a(reading="lags").target.lags
     ((901,), (99,))
     >>> import jax.numpy as jnp
-    >>> x = jnp.array([-1.0, -31 / 32, -30 / 32])[:, None, None]      # three sequences of one token, and a last one
+    >>> x = jnp.array([-1.0, -31 / 32, -30 / 32])[:, None, None]   # one token, then a last one
     >>> Exp2aRepaired().evaluate(jnp.concatenate([x, 0 * x], axis=1))[:, 0, 0].tolist()
     [-1.0, 1.0, -1.0]
 """

@@ -4,7 +4,7 @@
     y = x_48 + x_56 + x_99, x_t = ±1, N = 1000.
 
 Sparse lags are a poor test: at bounded weights no number of lin or log heads reaches them, and a
-free bias a lag does all three with one head. `exp-2b-repaired` has the kernel s^{-1/2} on lags 1,
+free bias per lag does all three with one head. `exp-2b-repaired` has the kernel s^{-1/2} on lags 1,
 …, 999 with a linear readout, where lin heads really gain: the best 1, 2, 4, 8 heads leave 1.87,
 0.212, 1.7e-3, 4e-8 of the squared loss.
 

@@ -4,9 +4,9 @@ numbers.)
     y = sum_{s=1}^{999} s^{-1/2} x_{1000-s}, x_t = ±1, N = 1000.
 
 The printed sum also has the term 0^{-1/2}; lags are 1, …, 999 only, and s^{-1/2} is not summable,
-so no theorem of the paper applies: a finite window (errata, item 18). What lin heads can do is far
-better than what was trained: 8 of them leave 4e-8. Read at the last token; with 1000 tokens this is
-the paper's position.
+so no theorem of the paper applies: a finite window (docs/errata.md#e18). What lin heads can do is
+far better than what was trained: 8 of them leave 4e-8. Read at the last token; with 1000 tokens
+this is the paper's position.
 
 Worked example — three tokens: y = x_2 + x_1/sqrt(2):
 

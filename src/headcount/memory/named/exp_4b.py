@@ -5,7 +5,7 @@ numbers.)
 
 Lag 0 belongs to it and carries nearly everything: y = x_t alone leaves 4.5e-5. The paper's log bias
 cannot see lag 0, so without the residual, or the shifted bias log(1 + s), its error would be at
-least 1 (errata, item 19). Read at the last token; with 1000 tokens this is the paper's position.
+least 1 (docs/errata.md#e19). Read at the last token; with 1000 tokens this is the paper's position.
 
 Worked example — two tokens: y = x_2 + e^{-5} x_1:
 

@@ -3,7 +3,7 @@
     y_t = x_{t-g(x_t)},  x_t in {-1, 0, 1},  g(-1), g(0), g(1) = 0, 1, 2.
 
 With the dot product, H heads reach O(1/H); without it, and without an FFN, the error is at least
-2/3 (paper) and indeed exactly 1, what answering 0 costs (errata, item 16). g = 0 is outside the
+2/3 (paper) and indeed exactly 1, what answering 0 costs (docs/errata.md#e16). g = 0 is outside the
 paper's own class, and an FFN behind attention without dot product solves it exactly (a fixed memory
 with M = 2): the dot product buys economy, not possibility.
 
@@ -44,5 +44,5 @@ class Prop42(AbstractNamed):
     def memory_profile(self):
         return dataclasses.replace(
             self.target.memory_profile(),
-            note="g = 0 is outside H^Adap (lags start at 1): errata, item 16",
+            note="g = 0 is outside H^Adap (lags start at 1): docs/errata.md#e16",
         )

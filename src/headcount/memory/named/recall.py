@@ -6,7 +6,7 @@ keys, each followed by its value, then asks for keys (each pair once before any 
 question followed by its answer: k v k v … | k v k v …. In general, at a key that stood before,
 directly followed by a value, the label is the value of its last such appearance; everywhere else
 there is no answer. With pairs = 6 and 24 tokens this is the stand-in for the dot-product
-experiment: one layer, or no dot product, does not solve it.
+experiment: one layer, or layers without dot product, did not learn it there.
 
 Worked example — keys {0, 1}, values {2, 3}; 0 → 3 and 1 → 2 are stored, then 1 is asked:
 

@@ -3,8 +3,8 @@ to read the numbers.
 
 The paper writes x_48, x_56, x_99 for sequences of N = 1000. As **positions** in a sequence read at
 position 1000 these are the lags 952, 944 and 901, which agrees with the paper's own x_{1000-s} in
-experiments 4a and 4b; as **lags** they are 48, 56 and 99 (errata, item 21). No head with lin or log
-bias reaches either, so the choice is never silent.
+experiments 4a and 4b; as **lags** they are 48, 56 and 99 (docs/errata.md#e21). No number of lin or
+log heads with bounded weights and an affine readout reaches either, so the choice is never silent.
 """
 
 import enum

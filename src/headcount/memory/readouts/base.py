@@ -3,8 +3,8 @@ token.
 
 Slot 0 is the current token x_t; slots 1..M are the memories: x_{t-T_i} (fixed), x_{t-t_i}
 (adaptive) or (X*rho_i)(t) (essential, where the paper's f sees only the memories: x_t = X*delta_0
-is one more kernel, and it is the residual's block 0 of theory 2.1, item 5). Readouts leave x_t out
-unless `current` is set.
+is one more kernel, and the residual's own block: docs/errata.md#e5). Readouts leave x_t out unless
+`current` is set.
 
 Every readout knows an upper bound of its Lipschitz constant (Euclidean norm on z) and of its Barron
 norm inf E|a|(||b||_1 + |c|): the constants of ||f||_Lip and of E_FFN in the theorems. They hold

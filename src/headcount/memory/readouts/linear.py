@@ -26,7 +26,7 @@ class Linear(AbstractReadout):
     weights: tuple[float, ...] = ()
 
     def full(self, slots: int) -> np.ndarray:
-        """One weight a slot, x_t first.  [slots]"""
+        """One weight per slot, x_t first.  [slots]"""
         if not self.weights:
             return np.array([0.0] + [1.0] * (slots - 1)) if slots > 1 else np.ones(1)
         return (
@@ -41,7 +41,7 @@ class Linear(AbstractReadout):
             fits,
             f"{len(self.weights)} weights",
             f"{slots - 1} or {slots}",
-            "give one weight a memory (and one for x_t first)",
+            "give one weight per memory (and one for x_t first)",
         )
         require(
             np.all(np.isfinite(self.weights)),

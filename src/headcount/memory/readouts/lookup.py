@@ -4,11 +4,11 @@ Letters are vectors; without an alphabet they are the one-hot vectors of size d.
 nearest letter, where the zero vector (a memory from before the first token) counts as "no letter"
 and makes f = 0.
 
-Exact network, one neuron a combination (v_1, …, v_p): where every letter sticks out, a_v.a_w <
+Exact network, one neuron per combination (v_1, …, v_p): where every letter sticks out, a_v.a_w <
 ||a_v||^2,
 
-    relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),   delta = min_i min_w
-      ||a_{v_i}||^2 - a_{v_i}.a_w  (w = "no letter" too),
+    relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),
+    delta = min_i min_w ||a_{v_i}||^2 - a_{v_i}.a_w   (w = "no letter" too),
 
 is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs p
 + (p-1). Where some letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on a
@@ -36,7 +36,7 @@ LARGEST_INTERPOLATION = 4096
 @readouts.register(
     "lookup",
     formula="f(z) = table[letter of z_1, …, letter of z_p], 0 if one is missing",
-    ref=Ref("headcount", "theory notes, item 24"),
+    ref=Ref("headcount", "docs/errata.md#e24"),
 )
 @dataclasses.dataclass(frozen=True)
 class Lookup(AbstractReadout):
@@ -114,7 +114,7 @@ class Lookup(AbstractReadout):
         return np.array(self.alphabet) if self.alphabet else np.eye(d)
 
     def table(self, memories: int, letters: int) -> np.ndarray:
-        """[V, …, V], one axis a memory."""
+        """[V, …, V], one axis per memory."""
         shape = (letters,) * memories
         if self.values:
             return np.array(self.values).reshape(shape)
@@ -194,7 +194,7 @@ def _exact_network(lookup: Lookup, slots: int, d: int) -> ReluNetwork | None:
 def _one_neuron_each(
     letters: np.ndarray, combinations: list[tuple[int, ...]], points: np.ndarray, values: np.ndarray
 ) -> ReluNetwork | None:
-    """One neuron a combination of nonzero value, or None where a letter of such a combination
+    """One neuron per combination of nonzero value, or None where a letter of such a combination
     does not stick out.
     """
     gram = letters @ letters.T

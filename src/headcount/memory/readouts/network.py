@@ -2,7 +2,7 @@
 theorems ask for.
 
 A readout that can be written as such a network exactly (on its domain) hands it out: its path norm
-sum |a_k| (||b_k||_1 + |c_k|) is an upper bound of the Barron norm (theory 2.1, item 24), and a
+sum |a_k| (||b_k||_1 + |c_k|) is an upper bound of the Barron norm (docs/errata.md#e24), and a
 construction can copy the weights into a feed-forward layer.
 """
 
@@ -31,7 +31,7 @@ class ReluNetwork:
             fits,
             f"shapes {self.a.shape}, {self.b.shape}, {self.c.shape}",
             "[m], [m, n] and [m]",
-            "one row a neuron",
+            "one row per neuron",
         )
 
     @property
@@ -52,8 +52,8 @@ class ReluNetwork:
         """An upper bound of the Lipschitz constant, everywhere.
 
         The gradient is sum_k s_k a_k b_k with s_k in {0, 1}. With s = (1 + sigma)/2 its norm is at
-        most half of
-        ||sum a_k b_k|| + sqrt(m) ||diag(a) B||_op; the triangle inequality gives sum |a_k| ||b_k||. The smaller counts.
+        most half of ||sum a_k b_k|| + sqrt(m) ||diag(a) B||_op; the triangle inequality gives
+        sum |a_k| ||b_k||. The smaller counts.
         """
         rows = self.a[:, None] * self.b  # [m, n]
         halves = 0.5 * (np.linalg.norm(rows.sum(0)) + np.sqrt(len(rows)) * np.linalg.norm(rows, 2))
@@ -64,8 +64,8 @@ def zigzag(direction: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Relu
     """The piecewise linear function of u = direction . z through (knots, values), for u at or above
     the first knot.
 
-    f(u) = values_0 relu(1) + sum_j (slope_j - slope_{j-1}) relu(u - knot_j): one neuron a change of
-    slope.
+    f(u) = values_0 relu(1) + sum_j (slope_j - slope_{j-1}) relu(u - knot_j): one neuron per change
+    of slope.
     """
     slopes = np.diff(values) / np.diff(knots)  # [k-1]
     changes = np.diff(slopes, prepend=0.0)
@@ -78,9 +78,9 @@ def zigzag(direction: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Relu
 
 def interpolate(points: np.ndarray, values: np.ndarray) -> ReluNetwork:
     """A network that takes the given values on finitely many points: project on a line, then one
-    neuron a point.
+    neuron per point.
 
-    A generic direction keeps the points apart (theory 2.1, item 24). Several are tried, all with
+    A generic direction keeps the points apart (docs/errata.md#e24). Several are tried, all with
     ||direction||_1 = 1, and the network with the smallest path norm wins.
     """
     found = [

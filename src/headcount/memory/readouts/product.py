@@ -1,8 +1,8 @@
 """The product of the memories, a smooth interaction of order p.
 
 With m_i = (1/sqrt d) sum_j z_ij in [-1, 1], f = m_1 … m_p. Each partial derivative is a product of
-the others, so
-||grad f||_2 <= sqrt(p) on the unit balls. For the Barron norm, polarisation writes f by ridge functions:
+the others, so ||grad f||_2 <= sqrt(p) on the unit balls. For the Barron norm, polarisation writes f
+by ridge functions:
 
     m_1 … m_p = 1/(2^p p!) sum_{e in {±1}^p} e_1 … e_p (e.m)^p,
 

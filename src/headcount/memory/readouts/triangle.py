@@ -2,14 +2,14 @@
 neurons cannot do it.
 
 f rises and falls between -1 and 1 with slopes ± 2 teeth, starting from f(-1) = -1. It stands in for
-a function of one ±1 bit, which two neurons represent whatever it is (theory 2.1, item 20; section
-5, insight 2a). The exact network has one neuron a piece,
+a function of one ±1 bit, which two neurons represent whatever it is (docs/errata.md#e20). The exact
+network has one neuron per piece,
 
-    f(u) = -relu(1) + 2 teeth relu(u + 1) + sum_{k=1}^{2 teeth - 1} (-1)^k 4 teeth relu(u + 1 -
-      k/teeth),
+    f(u) = -relu(1) + 2 teeth relu(u + 1)
+           + sum_{k=1}^{2 teeth - 1} (-1)^k 4 teeth relu(u + 1 - k/teeth),
 
-so its Lipschitz constant 2 teeth ||w||_2 and its path norm are read off, w being the direction of u
-= w.z.
+so its Lipschitz constant 2 teeth ||w||_2 and its path norm are read off, w being the direction of
+u = w.z.
 """
 
 import dataclasses
@@ -35,13 +35,14 @@ from headcount.memory.readouts.network import zigzag
 @readouts.register(
     "triangle",
     formula="f(z) = 1 - 2|2 frac(teeth (u+1)/2) - 1|, u = first or mean memory",
-    ref=Ref("headcount", "theory notes, insight 2a"),
+    ref=Ref("headcount", "docs/errata.md#e20"),
 )
 @dataclasses.dataclass(frozen=True)
 class Triangle(AbstractReadout):
     """A triangle wave with `teeth` teeth of the first memory, or of the mean of all.
 
-    >>> [float(Triangle(teeth=2).reference(np.array([[0.0], [u]]))[0]) for u in (-1.0, -0.5, 0.0, 0.25)]
+    >>> wave = Triangle(teeth=2)
+    >>> [float(wave.reference(np.array([[0.0], [u]]))[0]) for u in (-1.0, -0.5, 0.0, 0.25)]
     [-1.0, 1.0, -1.0, 0.0]
     """
 

@@ -4,7 +4,7 @@ Rates are stored as plain numbers and used through their absolute value: p >= 0 
 without the dead gradient of a clamp at zero. Lin, log and log1p can be stored through softplus
 instead, the other usual way to keep a number positive: the weights that can be drawn are the same
 (but for p = 0), what training finds is not. Each is made from `low`, `high` and `spacing`, because
-which rates training starts from decides what it finds (theory 2.2, last lines).
+which rates training starts from decides what it finds (docs/numerics.md#initial-rates).
 """
 
 import enum
@@ -87,7 +87,7 @@ def _per_head(
 
 
 class AbstractDecaying(AbstractBias):
-    """One learned rate a head, and nothing else."""
+    """One learned rate per head, and nothing else."""
 
     rate: eqx.AbstractVar[jax.Array]  # [H] as stored
     positive: eqx.AbstractVar[Positive]
@@ -109,7 +109,8 @@ class AbstractDecaying(AbstractBias):
         spacing: Spacing = Spacing.UNIFORM,
         positive: Positive = Positive.ABS,
     ) -> Self:
-        return cls(positive.stored(spread(shape.heads, key, low, high, spacing)), positive)  # type: ignore[call-arg]
+        stored = positive.stored(spread(shape.heads, key, low, high, spacing))
+        return cls(stored, positive)  # type: ignore[call-arg]
 
     @property
     def heads(self):
@@ -153,7 +154,7 @@ class Log(AbstractDecaying):
     "log1p", formula="-p log(1 + s)", ref=Ref("chi-2022", "logarithmic variant, r2 = 1")
 )
 class Log1p(AbstractDecaying):
-    """The logarithmic bias shifted by one lag, so that lag 0 is seen (errata 19)."""
+    """The logarithmic bias shifted by one lag, so that lag 0 is seen (docs/errata.md#e19)."""
 
     rate: jax.Array  # [H]
     positive: Positive = eqx.field(static=True, default=Positive.ABS)
