@@ -21,9 +21,6 @@ from headcount.theory.problem import DEFAULT_WINDOW, Norm, Problem
 from tests.brute.oracle import Found, Question, best_found, exact_error
 
 QUICK, ALL, BATCH = 120, 10_000, 250
-# Set to True once bounds cover every admitted rate and every window.
-REPAIRED = False
-repaired = pytest.mark.skipif(not REPAIRED, reason="bounds are still said beyond their scope")
 EMPTY_LAGS = ("lag", "window", "array")  # kernels that end
 
 
@@ -86,13 +83,11 @@ def contradiction(seed: int) -> str | None:
     return f"question {seed}: at least {bound.value!r} ({bound.method}) for {question}, but {found}"
 
 
-@repaired
 def test_no_bound_contradicts_brute_force():
     found = [said for said in map(contradiction, range(QUICK)) if said is not None]
     assert not found, "\n".join(found)
 
 
-@repaired
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(ALL // BATCH))
 def test_no_bound_contradicts_brute_force_on_many_questions(batch):
