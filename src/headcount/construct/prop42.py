@@ -34,6 +34,7 @@ from headcount.construct.moved_heads import AbstractMoved, moved_refusals
 from headcount.construct.parts import layer, linear_readout, real_embedding
 from headcount.construct.retrieval import AbstractAdaptive, by_definition, memory_of
 from headcount.construct.space import Space
+from headcount.core import claims
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
@@ -44,7 +45,7 @@ from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
 from headcount.model.scores import AbstractScore, DotProduct
 from headcount.model.transformer import Transformer
-from headcount.theory.bounds.dp_free import AffineFloor, Answer, two_lag_floor
+from headcount.theory.bounds.dp_free import Answer, two_lag_floor
 
 REF = Ref("wang-e-2024", "Proposition 4.2")
 STEPS = 4  # slopes are multiples of 1/4, so that lags are exact in every format
@@ -190,7 +191,7 @@ def _assembled(target: AdaptiveMemory, request: Request, retrieval: TokenRetriev
     return Draft(model, claims, output, REF, sink_note(request), retrieval.facts)
 
 
-def dp_free_floor(target: AbstractTarget) -> AffineFloor:
+def dp_free_floor(target: AbstractTarget) -> claims.Claim:
     """The least error of attention without dot product (no FFN) for y_t = <v, x_{t-g(x_t)}>,
     with its certificate.
     """
@@ -229,7 +230,7 @@ def dp_free_floor(target: AbstractTarget) -> AffineFloor:
         itertools.combinations(letters, 2), key=lambda pq: abs(float(row @ np.subtract(*pq)))
     )
     return max(
-        (two_lag_floor((u, v), (lags[u], lags[v]), swing, answer) for u, v in pairs),
+        (two_lag_floor((u, v), (lags[u], lags[v]), swing, answer, target) for u, v in pairs),
         key=lambda floor: floor.value,
     )
 

@@ -297,7 +297,8 @@ def phrase(scope: Scope) -> str:
     """A scope in words. What is the default of every model here (signs, exact) is left out."""
     say = {name: words(getattr(scope, name)) for name, (_, _, words) in FIELDS.items()}
     parts = [
-        f"{say['bias']} with {say['lowest_rate']}", say["heads"], say["weight"],
+        say["bias"] if scope.bias is None else f"{say['bias']} with {say['lowest_rate']}",
+        say["heads"], say["weight"],
         f"{say['layers']} {say['dot_product']}", say["readout"],
     ]  # fmt: skip
     if scope.precision is not None:

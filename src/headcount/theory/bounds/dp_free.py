@@ -23,50 +23,41 @@ The certificate is the inputs and the weights; `check_floor` redoes the averages
 answers that it asks for itself.
 """
 
-import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 
+from headcount.core.claims import Claim, Lags, Readout, Scope, Sense, Status, Tokens
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import round_down
 
 REF = Ref("headcount", "errata 16: affine maps of the window average to zero")
-SCOPE = (
-    "one or more layers of dot-product-free attention, any bias, normaliser and number of heads,"
-    " residual, linear readout, no FFN"
-)
 
 Token = tuple[float, ...]
-# a sequence, oldest token first → the answer at its last position
-Answer = Callable[[tuple[Token, ...]], float]
+Answer = Callable[[tuple[Token, ...]], float]  # a sequence, oldest token first → its last answer
 
 
-@dataclasses.dataclass(frozen=True)
-class AffineFloor:
-    """Every affine map of the window is off by at least `value` on one of the inputs."""
-
-    value: float
-    inputs: tuple[tuple[Token, ...], ...]
-    weights: tuple[Fraction, ...]
-    scope: str = SCOPE
-    ref: Ref = REF
+def affine_scope(tokens: Tokens, length: int) -> Scope:
+    """Every affine map of the window: any bias, normaliser, number of heads and of layers, with
+    residual and a linear readout, without FFN.
+    """
+    return Scope(lowest_rate=-math.inf, layers=None, lags=Lags(0, length), tokens=tokens)
 
 
 def two_lag_floor(
-    asking: tuple[Token, Token], lags: tuple[int, int], swing: tuple[Token, Token], answer: Answer
-) -> AffineFloor:
+    asking: tuple[Token, Token],
+    lags: tuple[int, int],
+    swing: tuple[Token, Token],
+    answer: Answer,
+    subject: Hashable,
+) -> Claim:
     """The four inputs of the module docstring: letters (u, u') ask for lags (i, j), letters (p,
     q) stand there.
     """
     (i, j), (p, q) = lags, swing
-    require(
-        i != j,
-        f"lags {i} and {j}",
-        "two different lags",
-        "choose letters that ask for different ones",
-    )
+    fix = "choose letters that ask for different ones"
+    require(i != j, f"lags {i} and {j}", "two different lags", fix)
     inputs, weights = [], []
     for u, side in zip(asking, (1, -1), strict=True):
         for here, there, sign in ((p, q, side), (q, p, -side)):
@@ -78,35 +69,41 @@ def two_lag_floor(
     total = sum(
         (w * Fraction(answer(x)) for w, x in zip(weights, inputs, strict=True)), Fraction(0)
     )
-    return AffineFloor(round_down(abs(total)), tuple(inputs), tuple(weights))
+    scope = affine_scope(_tokens(inputs), max(i, j) + 1)
+    evidence = {"kind": "affine", "inputs": tuple(inputs), "weights": tuple(weights)}
+    value = round_down(abs(total))
+    return Claim(subject, scope, Sense.AT_LEAST, value, Status.PROVED, "affine", REF, evidence)
 
 
-def check_floor(floor: AffineFloor, answer: Answer) -> bool:
-    """Do inputs and weights prove the value, for these answers?"""
-    if not (
-        math.isfinite(floor.value)
-        and floor.value >= 0
-        and len(floor.inputs) == len(floor.weights) >= 1
-    ):
+def check_floor(claim: Claim, answer: Answer) -> bool:
+    """Do inputs and weights prove the value for these answers, in the whole of the scope?"""
+    inputs, weights = claim.evidence.get("inputs", ()), claim.evidence.get("weights", ())
+    lower = claim.sense is Sense.AT_LEAST and claim.status is Status.PROVED
+    if not (lower and math.isfinite(claim.value) and claim.value >= 0):
         return False
-    if len({_shape(x) for x in floor.inputs}) != 1 or not all(
-        math.isfinite(c) for x in floor.inputs for token in x for c in token
-    ):
+    if not len(inputs) == len(weights) >= 1 or len({_shape(x) for x in inputs}) != 1:
         return False
-    weights = [Fraction(w) for w in floor.weights]
-    flat = [[Fraction(c) for token in x for c in token] for x in floor.inputs]
+    if not all(math.isfinite(c) for x in inputs for token in x for c in token):
+        return False
+    linear = claim.scope.readout is Readout.LINEAR and not claim.scope.dot_product
+    counted = len(inputs[0]) - 1 in claim.scope.lags and claim.scope.lags.first == 0
+    exact = claim.scope.precision is None and _tokens(inputs) <= claim.scope.tokens
+    if not (linear and counted and exact):
+        return False
+    weights = [Fraction(w) for w in weights]
+    flat = [[Fraction(c) for token in x for c in token] for x in inputs]
     averages = [
         sum(w * row[k] for w, row in zip(weights, flat, strict=True)) for k in range(len(flat[0]))
     ]
     if sum(weights) != 0 or any(averages) or sum(abs(w) for w in weights) > 1:
         return False
-    proved = abs(
-        sum(
-            (w * Fraction(float(answer(x))) for w, x in zip(weights, floor.inputs, strict=True)),
-            Fraction(0),
-        )
-    )
-    return proved >= Fraction(floor.value)
+    answers = [Fraction(float(answer(x))) for x in inputs]
+    proved = abs(sum((w * y for w, y in zip(weights, answers, strict=True)), Fraction(0)))
+    return proved >= Fraction(claim.value)
+
+
+def _tokens(inputs: Sequence[tuple[Token, ...]]) -> Tokens:
+    return Tokens(frozenset(tuple(map(float, token)) for x in inputs for token in x))
 
 
 def _shape(x: Sequence[Token]) -> tuple[int, ...]:
