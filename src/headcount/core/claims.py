@@ -158,7 +158,8 @@ class Scope:
     def to_json(self) -> dict[str, Any]:
         """Plain values; null means no limit."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        plain["weight"] = self.weight if math.isfinite(self.weight) else None
+        for name in ("weight", "lowest_rate"):
+            plain[name] = plain[name] if math.isfinite(plain[name]) else None
         plain["lags"] = {"first": self.lags.first, "stop": self.lags.stop}
         plain["tokens"] = self.tokens.to_json()
         return {name: str(v) if isinstance(v, enum.Enum) else v for name, v in plain.items()}
@@ -297,7 +298,7 @@ def phrase(scope: Scope) -> str:
     """A scope in words. What is the default of every model here (signs, exact) is left out."""
     say = {name: words(getattr(scope, name)) for name, (_, _, words) in FIELDS.items()}
     parts = [
-        say["bias"] if scope.bias is None else f"{say['bias']} with {say['lowest_rate']}",
+        say["bias"] + (f" with {say['lowest_rate']}" if math.isfinite(scope.lowest_rate) else ""),
         say["heads"], say["weight"],
         f"{say['layers']} {say['dot_product']}", say["readout"],
     ]  # fmt: skip
