@@ -33,6 +33,13 @@ def test_no_heading_is_empty(name):
         assert body.strip() or len(following) > len(level), name
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_are_named_exist(name):
+    root = Path(hc.__file__).parent
+    for file in re.findall(r"`(?:headcount/)?([a-z_/]+/[a-z_]+\.py)`", PAGES[name]):
+        assert (root / file).exists(), file
+
+
 def test_the_architecture_page_knows_every_folder():
     named = {row[0].strip("`/") for row in table_after("architecture.md")[1:]}
     root = Path(hc.__file__).parent
