@@ -23,6 +23,7 @@ from scipy.special import zeta
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.constructions import best_bump, chebyshev_bump, interpolation
 from headcount.theory.errors import (
@@ -93,6 +94,7 @@ class AdaptiveFit:
         }
 
 
+@one_thread()
 def fit_adaptive(
     T: int, family: AbstractFamily, heads: int, budget: float = math.inf
 ) -> AdaptiveFit:

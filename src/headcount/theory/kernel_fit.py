@@ -23,6 +23,7 @@ from flint import arb, fmpq
 
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
 from headcount.theory.balls import precision
 from headcount.theory.bounds import LowerBound, lower_bound
@@ -144,6 +145,7 @@ class KernelFit:
         }
 
 
+@one_thread()
 def fit_kernel(
     kernel: Any,
     bias: str = "lin",

@@ -31,6 +31,7 @@ from flint import arb
 from scipy.optimize import least_squares
 
 from headcount.core.errors import require
+from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
 from headcount.theory.errors import Errors, Norms, measure
 from headcount.theory.families import AbstractFamily
@@ -181,6 +182,7 @@ class PrecisionFit:
     budget: float
 
 
+@one_thread()
 def fit_for_precision(
     problem: Problem,
     dtype: Dtype,
@@ -233,6 +235,7 @@ def penalised_fit(problem: Problem, heads: int, dtype: Dtype) -> PrecisionFit:
     )
 
 
+@one_thread()
 def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
     """Candidates for a format: at each penalty the best rates found, their coefficients, and
     these rounded one at a time.

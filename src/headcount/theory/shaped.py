@@ -21,6 +21,7 @@ from flint import arb
 
 from headcount.core.errors import require, unknown
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
 from headcount.theory.errors import Errors, measure_values
 from headcount.theory.problem import Norm, Problem
@@ -60,6 +61,7 @@ class ShapedFit:
         )
 
 
+@one_thread()
 def fit_shaped(
     problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64
 ) -> ShapedFit:

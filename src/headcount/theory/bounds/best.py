@@ -5,6 +5,7 @@ bounds is valid).
 import numpy as np
 
 from headcount.core.errors import require
+from headcount.core.threads import one_thread
 from headcount.theory.bounds.dual import dual_bound
 from headcount.theory.bounds.heads import heads_bound
 from headcount.theory.bounds.record import LowerBound, trivial
@@ -16,6 +17,7 @@ MOST_HEADS = 20  # zero counting in float64 ends where residuals meet rounding
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 
+@one_thread()
 def lower_bound(
     problem: Problem, heads: int | None = None, lowest_rate: float | None = None
 ) -> LowerBound:

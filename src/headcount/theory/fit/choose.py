@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from headcount.core.errors import require
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.errors import measure
 from headcount.theory.families import Lin
@@ -58,6 +59,7 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
+@one_thread()
 def fit_heads(
     problem: Problem,
     heads: int,
@@ -86,6 +88,7 @@ def fit_heads(
     return best
 
 
+@one_thread()
 def fewest_heads(
     problem: Problem,
     tol: float,

@@ -28,6 +28,7 @@ from scipy.linalg import qr
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
 from headcount.theory.families import Lin, Log
 from headcount.theory.fit.choose import Fit
@@ -42,6 +43,7 @@ EXCHANGES = 30
 FIRST_USED = 20
 
 
+@one_thread()
 def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = False) -> Fit:
     """The best sum with these rates; `lags_only` leaves the tail out even where it counts."""
     rates = np.sort(np.asarray(rates, dtype=np.float64))
