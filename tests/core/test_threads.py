@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds import best, lower_bound
-from headcount.theory.families import Lin
+from headcount.theory.heads import Lin
 from headcount.theory.kernel_fit import fit_kernel
 from headcount.theory.problem import Problem
 

@@ -6,7 +6,7 @@ import pytest
 
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Power, Window
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 CASES = {

@@ -14,7 +14,7 @@ from headcount.theory.bounds.weight import (
     shifted_chebyshev,
     weight_bound,
 )
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 

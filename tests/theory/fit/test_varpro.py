@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import least_squares
 
 from headcount.memory.kernels import Power
-from headcount.theory.families import family
 from headcount.theory.fit.sample import sample, thin
 from headcount.theory.fit.varpro import chain, descend, spread
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 

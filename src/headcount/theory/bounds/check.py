@@ -19,7 +19,7 @@ from headcount.memory.kernels import Lag, Window
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.record import LowerBound
 from headcount.theory.bounds.weight import WeightBound
-from headcount.theory.families import AbstractFamily, Lin
+from headcount.theory.heads import AbstractFamily, Lin
 from headcount.theory.problem import Norm, Problem
 
 BITS = 192

@@ -69,7 +69,7 @@ from headcount.core.refs import Ref
 from headcount.memory.kernels import Window
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.record import LowerBound, round_down
-from headcount.theory.families import AbstractFamily, Lin
+from headcount.theory.heads import AbstractFamily, Lin
 from headcount.theory.problem import Norm, Problem
 
 REF = Ref("headcount", "Theorem A")

@@ -35,7 +35,7 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds.record import LowerBound, round_down
-from headcount.theory.families import AbstractFamily
+from headcount.theory.heads import AbstractFamily
 from headcount.theory.problem import Norm, Problem
 
 CHEBYSHEV = Ref("headcount", "Theorem B: shifted Chebyshev certificate")

@@ -46,7 +46,7 @@ def zeros_bound(problem: Problem, heads: int) -> LowerBound | None:
     was found.
     """
     first = problem.first_lag
-    found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)
+    found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm)
     if found is None:
         return None
     rates, coefficients = found
