@@ -18,7 +18,7 @@ import numpy as np
 
 from headcount.memory.kernels import AbstractKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory.bounds import check, check_weight, lower_bound, weight_needed
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 
 BUDGETS = ("10", "1e3", "1e5", "1e7")

@@ -16,10 +16,11 @@ from scipy.optimize import least_squares, linprog
 
 from benchmarks.timing import interleaved
 from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
-from headcount.theory.errors import measure
-from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
+from headcount.theory.problem import Problem
 
 LAGS = 1024
 CASES: dict[str, tuple[Problem, int]] = {

@@ -14,9 +14,9 @@ import sys
 import time
 
 from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
-from headcount.theory.errors import measure
-from headcount.theory.families import family
 from headcount.theory.fit import fewest_heads, fit_heads
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
 
 HEADS_OF_LAGS = (1, 2, 3, 4, 5, 6, 8, 12, 16)

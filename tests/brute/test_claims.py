@@ -16,7 +16,7 @@ import pytest
 
 from headcount.memory.kernels import kernels
 from headcount.theory.bounds import lower_bound
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import DEFAULT_WINDOW, Norm, Problem
 from tests.brute.oracle import Found, Question, best_found, exact_error
 

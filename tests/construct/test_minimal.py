@@ -17,9 +17,10 @@ from headcount.construct.minimal import (
 )
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds import check_weight
-from headcount.theory.errors import measure
-from headcount.theory.families import Lin
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import Lin
+from headcount.theory.measure import measure
+from headcount.theory.problem import Problem
 from tests.construct.drafted import drafted, largest_error, promised, refused, signs
 
 

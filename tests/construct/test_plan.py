@@ -10,7 +10,7 @@ import pytest
 import headcount as hc
 from headcount.construct.plan import accepted, describe
 from headcount.theory.bounds import weight_needed
-from headcount.theory.families import family
+from headcount.theory.heads import family
 
 QUICK = [("fixed:lags=20", 0.05, 32), ("recall:pairs=2,symbols=3", 0.05, 16)]
 SLOW = [

@@ -2,7 +2,7 @@
 declares.
 
 Theorem 4.1 promises C(n) H^-n for every n. Its proof by a bump (Lemmas F.2, F.5), with the
-Chebyshev bump of `theory/constructions.py` in place of Jackson's theorem, gives more: error <= mass
+Chebyshev bump of `theory/closed_forms.py` in place of Jackson's theorem, gives more: error <= mass
 / cosh((H-1) artanh r), a straight line of slope -artanh r in H, so that the local exponent -d
 log(error)/d log(H) grows past every n. Coefficients reach 10^32 on the way: all of this is ball
 arithmetic, no model could hold it. Proposition 4.2 promises O(1/H), and a model of double precision
@@ -17,10 +17,10 @@ import pytest
 
 from headcount.construct.draft import Precision
 from headcount.memory.kernels import Lag
-from headcount.theory.adaptive import adaptive_errors
-from headcount.theory.constructions import best_bump, bump_bound, bump_radius, chebyshev_bump
-from headcount.theory.families import family
+from headcount.theory.adaptive_lags import adaptive_errors
+from headcount.theory.closed_forms import best_bump, bump_bound, bump_radius, chebyshev_bump
 from headcount.theory.fit import best_coefficients
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 from headcount.theory.promised import PAPER_STEP, lag_lemma
 from tests.construct.adaptive_targets import drafted, worst

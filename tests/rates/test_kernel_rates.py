@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from headcount.memory.kernels import Power
-from headcount.theory.errors import measure
-from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory.bounds import lower_bound
-from headcount.theory.errors import measure
-from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
 
 from .reference import norm, residuals
@@ -110,7 +110,7 @@ def test_the_reference_sees_a_wrong_error():
     """The sweep can fail: a coefficient off by 1e-4 moves the reference error by more than its
     tolerance.
     """
-    from headcount.theory.problem import HeadSum
+    from headcount.theory.head_sum import HeadSum
 
     problem = Problem(Lag(1), family("lin"), Norm.L1, WINDOW, 10.0)
     found = fit_heads(problem, 2).head_sum

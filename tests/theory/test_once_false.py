@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from headcount.core.claims import Lags, Norm
 from headcount.memory.kernels import Exponential, Lag, Power
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.kernel_fit import fit_kernel
 from headcount.theory.problem import Problem
 

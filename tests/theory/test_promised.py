@@ -6,7 +6,7 @@ import pytest
 
 from headcount.memory.kernels import kernels
 from headcount.theory.bump import bump_maximum, numerator
-from headcount.theory.families import Lin, family
+from headcount.theory.heads import Lin, family
 from headcount.theory.problem import Norm, Problem
 from headcount.theory.promised import (
     _exponential_constant,

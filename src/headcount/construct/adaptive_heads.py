@@ -3,7 +3,7 @@
     lin  sum_h a_h e^{-b_h (s - B + T)}      log  sum_h a_h (sT/B)^{-b_h}      shall be 1{s = B} for
       all B <= T
 
-with one set of coefficients. lin is the fixed problem at lag T (theory/adaptive.py), so its heads,
+with one set of coefficients. lin is the fixed problem at lag T (theory/adaptive_lags.py), so its heads,
 its certificates and its refusals are those of `kernel_heads`; log has a linear program of its own.
 Whatever found the numbers, the ones that are written are measured: in balls, for every B.
 
@@ -33,10 +33,11 @@ from headcount.construct.kernel_heads import (
 )
 from headcount.core.errors import require
 from headcount.memory.kernels import Lag
-from headcount.theory.adaptive import adaptive_errors, fit_adaptive
-from headcount.theory.families import family
+from headcount.theory.adaptive_lags import adaptive_errors, fit_adaptive
 from headcount.theory.fit import best_coefficients
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import family
+from headcount.theory.problem import Norm, Problem
 
 BIASES = ("lin", "log")
 GRID = 2.0**7

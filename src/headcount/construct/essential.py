@@ -42,9 +42,10 @@ from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import AbstractKernel
 from headcount.memory.named import unnamed
 from headcount.memory.target import AbstractTarget
-from headcount.theory.errors import measure
-from headcount.theory.families import family
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
+from headcount.theory.problem import Norm, Problem
 
 REF = Ref("wang-e-2024", "Theorem 5.1")
 # a fit of H heads has 2H unknowns; an error over more lags than exist bounds that over those that
@@ -121,7 +122,10 @@ def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> Kernel
     problem = Problem(kernel, family(request.bias), Norm.L1, window)
     if not np.any(problem.target):
         return KernelHeads(
-            kernel, HeadSum(problem.family, (2.0,), (fmpq(0),)), 0.0, "nothing but lag 0"
+            kernel,
+            HeadSum(problem.family, (problem.family.slowest(Norm.L1) + 1,), (fmpq(0),)),
+            0.0,
+            "nothing but lag 0",
         )
     return heads_for_tol(kernel, request.bias, tol, request.precision, window)
 

@@ -15,10 +15,11 @@ import numpy as np
 from headcount.construct.draft import Bound, Precision, Unreachable
 from headcount.memory.kernels import AbstractKernel, Lag
 from headcount.theory.bounds import log10_weight, lower_bound, weight_needed
-from headcount.theory.errors import measure
-from headcount.theory.families import family
 from headcount.theory.fit import fit_heads
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
+from headcount.theory.problem import Norm, Problem
 
 DECAYING = ("lin", "log", "log1p")
 STEEPEST = 1e4  # stands for an infinite rate: e^-10000 is 0 in every format

@@ -50,9 +50,10 @@ from headcount.memory.kernels import Lag
 from headcount.memory.named import unnamed
 from headcount.memory.target import AbstractTarget
 from headcount.theory.balls import precision as bits
-from headcount.theory.errors import exact_coefficient
-from headcount.theory.families import Lin
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import Lin
+from headcount.theory.measure import exact_coefficient
+from headcount.theory.problem import Norm, Problem
 
 REF = Ref("headcount", "Theorem A: T + 1 lin heads for lag T, and no fewer")
 LARGEST_ETA = 0.999

@@ -24,7 +24,7 @@ T) must read zero:
 
 Under plain softmax a table head sees nothing before its lag exists and its row is 0, so that it is
 exact everywhere; peak and rope are exact from position T + 1 on, so that the target must be read
-there. Every other kernel (essential memory) is the sum of heads that `theory.shaped` finds: tables
+there. Every other kernel (essential memory) is the sum of heads that `theory.fit.shaped_fit` finds: tables
 are exact on the window of `length` lags, one head a sign.
 """
 

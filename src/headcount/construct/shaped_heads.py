@@ -31,12 +31,12 @@ from headcount.model.normalisers import (
 )
 from headcount.model.scores import DotFree
 from headcount.theory.balls import precision
-from headcount.theory.errors import measure_values
-from headcount.theory.families import Lin
+from headcount.theory.fit import fewest_heads, fit_heads
+from headcount.theory.fit.shaped_fit import rotary_at
+from headcount.theory.heads import family
+from headcount.theory.measure import measure, measure_values
 from headcount.theory.problem import Problem
-from headcount.theory.shaped import fit_shaped, rotary_at
-from headcount.theory.shaped_fit import fewest_shaped
-from headcount.theory.shaped_heads import AbstractShape, Peak, Rotary, Table, frequencies
+from headcount.theory.shaped_curves import AbstractShape, Peak, Rotary, Table, frequencies
 
 SHARPNESS = 128.0  # e^-128 beside 1 is lost in float64 too
 DARK = -100.0  # sink logit that leaves a table head alone: e^-100 beside 1
@@ -118,7 +118,7 @@ def lag_heads(T: int, request: Request) -> ShapedHeads:
     leak = ROPE_LEAK if not bare else min(BARE_LEAK, (request.tol or 1.0) / 100)
     window = max(request.length, T + 1)
     shape = rotary_at(T, window, leak, DIMS)
-    certified = fit_error(Problem(Lag(T), Lin(), window=window), shape)
+    certified = fit_error(Problem(Lag(T), family(request.bias), window=window), shape)
     return ShapedHeads((shape,), np.ones(1), certified, f"one rotary head of {DIMS} dimensions")
 
 
@@ -134,7 +134,8 @@ def kernel_heads(
     """Heads for a kernel on the window of `length` lags, within `tol` (l1) or as good as `heads`
     get.
     """
-    problem = Problem(kernel, Lin(), window=max(request.length, kernel.support or 1))
+    bias = family(request.bias)
+    problem = Problem(kernel, bias, window=max(request.length, kernel.support or 1))
     if not np.any(problem.target):
         return ShapedHeads(
             (Table((-math.inf, 0.0)),) if request.bias == "table" else (Peak(1.0, SHARPNESS),),
@@ -143,24 +144,27 @@ def kernel_heads(
             "nothing but lag 0",
         )
     if heads is not None:
-        fit = fit_shaped(problem, request.bias, heads)
+        fit = fit_heads(problem, heads)
     else:
         assert tol is not None
         size = float(np.abs(problem.target).sum())
-        fit = fewest_shaped(problem, request.bias, min(0.98 * tol / size, 0.999))
+        fit = fewest_heads(problem, min(0.98 * tol / size, 0.999))
     error = (
         0.0
-        if request.bias == "table" and fit.heads == signs(problem.target)
-        else fit.errors.window.l1
+        if request.bias == "table" and fit.head_sum.heads == signs(problem.target)
+        else measure(problem, fit.head_sum).window.l1
     )
     if tol is not None and error > tol:
-        got = f"l1 error {error:.3g} with {fit.heads} {request.bias} heads for {kernel.kind}"
+        got = (
+            f"l1 error {error:.3g} with {fit.head_sum.heads} {request.bias} heads for {kernel.kind}"
+        )
         raise Unreachable(
             got,
             f"at most {tol:.3g}",
             "use --bias table (exact on the window), or raise the tolerance",
         )
-    made = ShapedHeads(fit.shapes, np.array(fit.coefficients), error, fit.method)
+    coefficients = np.array([float(a) for a in fit.head_sum.coefficients])
+    made = ShapedHeads(fit.head_sum.curves, coefficients, error, fit.method)
     top = float(np.abs(offsets(list(made.shapes))).max())
     if request.normaliser == "none" and top > LARGEST_LOGIT:
         raise Unreachable(

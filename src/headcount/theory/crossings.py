@@ -1,6 +1,6 @@
 """Where a sum of decaying curves changes sign, with proof that it changes nowhere else.
 
-r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = s - L for lin curves, log(s/L) for log ones). Far out the
+r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = l(s) - l(L): s - L for lin, log(s/L) for log curves). Far out the
 slowest curve decides the sign. The rest is cut into cells until on each r keeps its sign, or r'
 does, so that the signs at the cell's ends tell whether there is a zero; bisection then finds the
 lag behind it. Both properties are shown by Taylor's formula with remainder in balls, at a precision
@@ -9,11 +9,10 @@ that holds the cancellation, hence with certainty.
 
 import dataclasses
 import itertools
-from fractions import Fraction
 
 from flint import arb
 
-from headcount.theory.families import AbstractFamily
+from headcount.theory.heads import AbstractDecay
 
 FIRST_CELLS = 8
 MOST_DEPTH = 14
@@ -26,13 +25,16 @@ class Term:
     """One curve of the residual: coefficient times phi(s; rate)."""
 
     coefficient: arb
-    family: AbstractFamily
+    family: AbstractDecay
     rate: float
 
-    @property
-    def decay(self) -> tuple[Fraction, int | None]:
-        """-(log phi)'(s) as (c, k): the constant c (k is None) or c/(s + k)."""
-        return Fraction(self.rate), None if self.family.name == "lin" else 1 - self.family.first_lag
+    def at(self, lag: int) -> arb:
+        """Its value at a lag."""
+        return self.coefficient * self.family.value(self.rate, lag)
+
+    def tail(self, start: int) -> arb:
+        """Its sum over s >= start."""
+        return self.coefficient * self.family.tail(self.rate, start)
 
 
 def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] | None:
@@ -43,16 +45,16 @@ def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] 
     """
     if _one_sign(partial):
         return []
-    if len({t.family.name for t in ordered}) > 1:
+    families = {t.family for t in ordered}
+    if len(families) > 1:
         return None
-    sum_ = ExponentialSum(
-        [t.coefficient * _at(t, start) for t in ordered], [arb(t.rate) for t in ordered]
-    )
+    sum_ = ExponentialSum([t.at(start) for t in ordered], [arb(t.rate) for t in ordered])
     reach = sum_.reach()
     cells = None if reach is None else _brackets(sum_, reach)
     if cells is None:
         return None
-    found = [_lag_after(sum_, low, high, start, ordered[0].decay[1]) for low, high in cells]
+    family = families.pop()
+    found = [_lag_after(sum_, low, high, start, family) for low, high in cells]
     return None if None in found else [n for n in found if n is not None]
 
 
@@ -117,11 +119,6 @@ def _sign(ball: arb) -> int | None:
     return 0 if ball.is_zero() else None
 
 
-def _at(term: Term, lag: int) -> arb:
-    k = term.decay[1]
-    return (-arb(term.rate) * lag).exp() if k is None else arb(lag + k) ** -arb(term.rate)
-
-
 def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
     """Cells of (0, reach) over which r changes sign, just once; None where some cell stays
     undecided.
@@ -145,11 +142,13 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
     return found
 
 
-def _lag_after(sum_: ExponentialSum, low: arb, high: arb, start: int, k: int | None) -> int | None:
+def _lag_after(
+    sum_: ExponentialSum, low: arb, high: arb, start: int, family: AbstractDecay
+) -> int | None:
     """The first lag behind the zero in (low, high)."""
     left = _sign(sum_(low))
     for _ in range(MOST_HALVINGS):
-        first, last = _lag(low, start, k), _lag(high, start, k)
+        first, last = _lag(low, start, family), _lag(high, start, family)
         if first is not None and first == last:
             return first + 1
         middle = ((low + high) / 2).mid()
@@ -163,8 +162,7 @@ def _lag_after(sum_: ExponentialSum, low: arb, high: arb, start: int, k: int | N
     return None
 
 
-def _lag(x: arb, start: int, k: int | None) -> int | None:
+def _lag(x: arb, start: int, family: AbstractDecay) -> int | None:
     """The last lag at or before position x."""
-    s = start + x if k is None else (start + k) * x.exp() - k
-    whole = s.floor().unique_fmpz()
+    whole = family.lag_at(start, x).floor().unique_fmpz()
     return None if whole is None else int(whole)

@@ -24,27 +24,27 @@ from flint import arb, fmpq
 from headcount.core.claims import Claim, Norm, Status
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
 from headcount.theory.balls import precision
 from headcount.theory.bounds import lower_bound
-from headcount.theory.errors import Errors, Norms, head_values, measure, weight_bits
-from headcount.theory.families import FAMILIES, family
-from headcount.theory.fit import fewest_heads, fit_heads
-from headcount.theory.frozen import Number, frozen, to_text
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.fit import DEFAULT_LEAK, fewest_heads, fit_heads
+from headcount.theory.head_sum import Fit, HeadSum
+from headcount.theory.heads import FAMILIES, SHAPED, family
+from headcount.theory.measure import Errors, Norms, head_values, measure
+from headcount.theory.problem import Problem
 from headcount.theory.promised import Promised, promised
+from headcount.theory.returned_numbers import Number, as_returned, to_text
 from headcount.theory.rounding import (
     Dtype,
     Rounded,
     digits_lost,
     fit_for_precision,
+    measured_in,
     rounded_errors,
     softmax_weights,
 )
-from headcount.theory.shaped import DEFAULT_LEAK, ShapedFit, fit_shaped
-from headcount.theory.shaped_fit import fewest_shaped, rounded_shaped
 
-SHAPES = ("peak", "table", "rope")
 MOST_HEADS = 4096
 Progress = Callable[[str], None]
 
@@ -78,13 +78,8 @@ class KernelFit:
     softmax_weight_sum: Number | None = None
     sink: dict[str, Any] | None = None
     seconds: float = 0.0
-
-    @property
-    def interrupted(self) -> bool:
-        """True where ^C ended the search early: the result holds, but a longer search may do
-        better.
-        """
-        return any(note.startswith("interrupted") for note in self.notes)
+    # ^C ended the search early: the result holds, but a longer search may do better
+    interrupted: bool = False
 
     @property
     def error(self) -> Norms:
@@ -144,6 +139,7 @@ def _json_bound(bound: Claim) -> dict[str, Any]:
     }
 
 
+@one_thread()
 def fit_kernel(
     kernel: Any,
     bias: str = "lin",
@@ -171,8 +167,8 @@ def fit_kernel(
     problem = _problem(built, bias, budget, norm, window, residual)
     _check_request(problem, name, heads, tol)
     form = _choice(Dtype, dtype, "dtype") if dtype is not None else None
-    if bias in SHAPES:
-        result = _fit_shape(problem, name, bias, heads, tol, form)
+    if bias in SHAPED:
+        result = _fit_shape(problem, name, heads, tol, form)
     else:
         result = _fit_decays(problem, name, heads, tol, form, say)
         if certify and not result.interrupted:
@@ -196,7 +192,9 @@ def _certified(problem: Problem, result: KernelFit) -> KernelFit:
         bound = lower_bound(problem, result.heads)
     except KeyboardInterrupt:
         return dataclasses.replace(
-            result, notes=(*result.notes, "interrupted before the lower bound was found")
+            result,
+            interrupted=True,
+            notes=(*result.notes, "interrupted before the lower bound was found"),
         )
     result = dataclasses.replace(result, lower_bound=bound)
     gate(problem, result)
@@ -235,17 +233,10 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
 def _problem(
     kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool
 ) -> Problem:
-    if bias not in FAMILIES and bias not in SHAPES:
-        raise unknown("bias", bias, (*FAMILIES, *SHAPES))
+    if bias not in FAMILIES:
+        raise unknown("bias", bias, FAMILIES)
     require(not math.isnan(budget), "budget nan", "a positive number", "leave it out for none")
-    return Problem(
-        kernel,
-        family(bias if bias in FAMILIES else "lin"),
-        _choice(Norm, norm, "norm"),
-        window,
-        budget,
-        residual,
-    )
+    return Problem(kernel, family(bias), _choice(Norm, norm, "norm"), window, budget, residual)
 
 
 def _choice(kind: Any, value: str, noun: str) -> Any:
@@ -299,7 +290,10 @@ def _fit_decays(
     else:
         assert heads is not None
         found = fit_heads(problem, heads, progress=say)
-    head_sum, method, notes = found.head_sum, found.method, tuple(found.notes)
+    interrupted = found.interrupted
+    if interrupted:
+        notes = ("interrupted: the best found so far",)
+    head_sum, method = found.head_sum, found.method
     if form is not None:
         say(f"fitting for {form}")
         head_sum, method, notes = _for_precision(problem, heads, form, head_sum, method, notes)
@@ -308,10 +302,11 @@ def _fit_decays(
             *notes,
             f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0",
         )
-    head_sum, numbers, errors = frozen(problem, _padded(head_sum, heads))
+    head_sum, numbers, errors = as_returned(problem, _padded(head_sum, heads))
     if tol is not None and errors.relative[problem.norm] > tol:
         notes = (*notes, f"tol {tol:g} was not reached with {head_sum.heads} heads")
-    return _assemble(problem, name, head_sum, numbers, errors, method, notes)
+    result = _assemble(problem, name, head_sum, numbers, errors, method, notes)
+    return dataclasses.replace(result, interrupted=interrupted)
 
 
 def _padded(head_sum: HeadSum, heads: int) -> HeadSum:
@@ -336,13 +331,12 @@ def _for_precision(
     """Replace the heads where others give less error in the format."""
     exact = measure(problem, head_sum)
 
-    def refit(limited: Problem) -> tuple[HeadSum, str]:
-        again = fit_heads(limited, heads)
-        return again.head_sum, again.method
+    def refit(limited: Problem) -> Fit:
+        return fit_heads(limited, heads)
 
     best = fit_for_precision(problem, form, refit, exact.kernel[problem.norm])
     if (
-        best.error[problem.norm]
+        measured_in(problem, best.head_sum, form)[problem.norm]
         < rounded_errors(problem, head_sum, form, exact).error[problem.norm]
     ):
         return (
@@ -375,7 +369,7 @@ def _assemble(
         coefficients=numbers,
         errors=errors,
         rounded=rounded,
-        coefficient_sum=to_text(sum((abs(a) for a in head_sum.coefficients), fmpq(0))),
+        coefficient_sum=to_text(head_sum.weight),
         digits_lost=digits_lost(problem, head_sum, errors),
         lower_bound=None,
         promised=promised(problem, head_sum.heads, errors.kernel[problem.norm]),
@@ -385,7 +379,7 @@ def _assemble(
         drawn=lambda: _drawn(problem, head_sum),
         target=problem.kernel.values(problem.length),
         softmax_weight_sum=_finite(float(np.abs(weights).sum())),
-        sink=_sink(head_sum),
+        sink=problem.decay.sink(head_sum.rates),
     )
 
 
@@ -393,80 +387,54 @@ def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
     """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.
     [S]
     """
-    with precision(100 + weight_bits(head_sum)):
+    with precision(100 + head_sum.weight_bits):
         balls = head_values(
-            problem, head_sum.rates, [arb(a) for a in head_sum.coefficients], problem.length
+            problem, head_sum.curves, [arb(a) for a in head_sum.coefficients], problem.length
         )
         return np.array([float(x) for x in balls])
 
 
-def _sink(head_sum: HeadSum) -> dict[str, Any]:
-    """A zero-value token whose logit stands in for the lags before the sequence began: softmax
-    at position t then divides by all of Z.
-    """
-    if head_sum.family.name == "lin":
-        bias = [-math.log(-math.expm1(-b)) if 0 < b < math.inf else None for b in head_sum.rates]
-        return {"formula": "logit(t) = -rate (t+1) + bias, value 0", "bias": bias}
-    shift = "t+1" if head_sum.family.name == "log" else "t+2"
-    return {"formula": f"logit(t) = log zeta(rate, {shift}), value 0", "bias": None}
-
-
 def _fit_shape(
-    problem: Problem, name: str, bias: str, heads: int | None, tol: float | None, form: Dtype | None
+    problem: Problem, name: str, heads: int | None, tol: float | None, form: Dtype | None
 ) -> KernelFit:
     if heads is not None:
-        fit = fit_shaped(problem, bias, heads, form.unit if form else DEFAULT_LEAK)
+        fit = fit_heads(problem, heads, leak=form.unit if form else DEFAULT_LEAK)
     else:
         assert tol is not None
-        fit = fewest_shaped(problem, bias, tol)
-    total = float(fit.coefficient_sum)
+        fit = fewest_heads(problem, tol)
+    head_sum, bias = fit.head_sum, problem.family.name
+    total = head_sum.coefficient_sum
     fix = "raise --budget, or use lin, log or log1p heads, which are fitted under a budget"
     require(
         total <= problem.budget,
-        f"{fit.heads} {bias} heads with sum|a| = {total:.3g}",
+        f"{head_sum.heads} {bias} heads with sum|a| = {total:.3g}",
         f"at most the budget {problem.budget:g}",
         fix,
     )
     why = f"the paper's theorems are about lin and log biases, not {bias}"
-    refusal = Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2"))
+    parameters = tuple(problem.family.parameters(curve) for curve in head_sum.curves)
+    errors = measure(problem, head_sum)
     return KernelFit(
         kernel=name,
         bias=bias,
-        heads=fit.heads,
+        heads=head_sum.heads,
         norm=problem.norm,
         window=problem.window,
         budget=problem.budget,
-        rates=_sharpness(fit),
-        coefficients=fit.coefficients,
-        errors=fit.errors,
-        rounded={str(d): rounded_shaped(problem, fit, d) for d in Dtype},
-        coefficient_sum=fit.coefficient_sum,
-        digits_lost=_shape_digits(problem, fit),
+        rates=tuple(p["sharpness"] for p in parameters if "sharpness" in p),
+        coefficients=tuple(float(a) for a in head_sum.coefficients),
+        errors=errors,
+        rounded={str(d): rounded_errors(problem, head_sum, d, errors) for d in Dtype},
+        coefficient_sum=total,
+        digits_lost=digits_lost(problem, head_sum, errors),
         lower_bound=None,
-        promised=refusal,
+        promised=Promised(None, False, False, (why,), Ref("wang-e-2024", "Section 2")),
         method=fit.method,
         notes=(),
-        parameters=tuple(s.parameters() for s in fit.shapes),
-        drawn=lambda: fit.values(problem.length),
+        parameters=parameters,
+        drawn=lambda: _drawn(problem, head_sum),
         target=problem.kernel.values(problem.length),
     )
-
-
-def _sharpness(fit: ShapedFit) -> tuple[float, ...]:
-    """The one rate a peak has; other shapes have none."""
-    return tuple(p["sharpness"] for p in (s.parameters() for s in fit.shapes) if "sharpness" in p)
-
-
-def _shape_digits(problem: Problem, fit: ShapedFit) -> float:
-    sizes = [
-        abs(a) * _size(shape.values(problem.length), problem.norm)
-        for a, shape in zip(fit.coefficients, fit.shapes, strict=True)
-    ]
-    return max(0.0, math.log10(math.fsum(sizes) / fit.errors.kernel[problem.norm]))
-
-
-def _size(values: np.ndarray, norm: Norm) -> float:
-    return float(np.linalg.norm(values, {Norm.L1: 1, Norm.L2: 2, Norm.SUP: np.inf}[norm]))
 
 
 def _finite(value: float, otherwise: str | None = None) -> Any:

@@ -1,8 +1,8 @@
 """The question every file of this folder answers part of, and the answer's shape.
 
 Question (`Problem`): how close can  sum_h a_h phi(s; b_h)  come to kernel(s), in which norm, over
-which lags? Answer (`HeadSum`): rates b_h and coefficients a_h. Errors are never stored with it:
-`errors.measure` recomputes them from these numbers in ball arithmetic, whoever produced them.
+which lags? Answer (`HeadSum`): curves and coefficients a_h. Errors are never stored with it:
+`measure.measure` recomputes them from these numbers in ball arithmetic, whoever produced them.
 
 Which lags count. An explicit `window` S says that lags >= S do not exist (sequences are no longer
 than S). Without one every lag counts, and so does the tail of the heads, unless the kernel itself
@@ -24,13 +24,12 @@ import math
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
 from headcount.core.claims import Claim, Lags, Norm, Scope, Sense, Status
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.families import AbstractFamily
+from headcount.theory.heads import AbstractDecay, AbstractFamily, as_decay
 
 DEFAULT_WINDOW = 1024
 LONGEST = 2**20  # lags handled one by one
@@ -106,6 +105,11 @@ class Problem:
         )
 
     @property
+    def decay(self) -> AbstractDecay:
+        """The family, where it is one of decays: all that searches rates, and all bounds."""
+        return as_decay(self.family)
+
+    @property
     def first_lag(self) -> int:
         """The first lag that counts: visible to the heads, where the kernel has a value of its own,
         and not given by the residual.
@@ -137,50 +141,3 @@ class Problem:
     def target(self) -> np.ndarray:
         """The kernel on `lags`, float64.  [S]"""
         return self.kernel.values(self.length)[self.first_lag :]
-
-
-@dataclasses.dataclass(frozen=True)
-class HeadSum:
-    """sum_h a_h phi(s; b_h). Coefficients are exact rationals: cancelling ones outgrow a double.
-
-    A rate may be `inf`: the limit curve, 1 at the family's first lag and 0 after it.
-    """
-
-    family: AbstractFamily
-    rates: tuple[float, ...]
-    coefficients: tuple[fmpq, ...]
-
-    def __post_init__(self):
-        require(
-            len(self.rates) == len(self.coefficients),
-            f"{len(self.rates)} rates, {len(self.coefficients)} coefficients",
-            "one of each a head",
-            "pair them",
-        )
-        bad = [b for b in self.rates if math.isnan(b) or b < 0]
-        require(
-            not bad,
-            f"rate {bad[:1]}",
-            "a rate of at least 0 (a head cannot grow with the lag)",
-            "use decaying heads",
-        )
-
-    @classmethod
-    def of(cls, family: AbstractFamily, rates: np.ndarray, coefficients: np.ndarray) -> "HeadSum":
-        """From float64 arrays (exactly: a double is a dyadic rational), sorted by rate."""
-        order = np.argsort(rates, kind="stable")
-        exact = tuple(fmpq(*float(coefficients[i]).as_integer_ratio()) for i in order)
-        return cls(family, tuple(float(rates[i]) for i in order), exact)
-
-    @property
-    def heads(self) -> int:
-        return len(self.rates)
-
-    @property
-    def coefficient_sum(self) -> float:
-        """sum_h |a_h|; `inf` beyond the largest double."""
-        total = sum((abs(a) for a in self.coefficients), fmpq(0))
-        try:
-            return float(total)
-        except OverflowError:
-            return math.inf

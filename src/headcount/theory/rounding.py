@@ -31,12 +31,13 @@ from flint import arb
 from scipy.optimize import least_squares
 
 from headcount.core.errors import require
+from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
-from headcount.theory.errors import Errors, Norms, measure
-from headcount.theory.families import AbstractFamily
 from headcount.theory.fit.path import ETAS, chebyshev_rates
 from headcount.theory.fit.sample import Sample, sample, thin
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import Fit, HeadSum
+from headcount.theory.measure import Errors, Norms, measure
+from headcount.theory.problem import Norm, Problem
 
 # what rounding may cost at each budget, relative to the kernel
 LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)
@@ -78,51 +79,22 @@ class Rounded:
 
 def softmax_weights(problem: Problem, head_sum: HeadSum) -> np.ndarray:
     """w_h = a_h Z_h in float64, computed in balls (inf where it exceeds a double).  [H]"""
+    first, length = problem.family.first_lag, problem.length
     with precision(128):
-        weights = []
-        for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
-            weights.append(
-                float(
-                    arb(a)
-                    * curve_mass(problem.family, rate, problem.family.first_lag, problem.length)
-                )
-            )
-    return np.array(weights)
-
-
-def curve_mass(family: AbstractFamily, rate: float, first: int, length: int, power: int = 1) -> arb:
-    """sum of phi(s; b)^power over first <= s < length: a difference of closed forms, lag by lag
-    where they diverge.
-    """
-    if math.isinf(rate):
-        return arb(1 if first <= family.first_lag else 0)
-    total = power * arb(rate)
-    mass = family.tail(total, first) - family.tail(total, length)  # type: ignore[arg-type]
-    return (
-        mass
-        if mass.is_finite()
-        else sum((x**power for x in family.curve(rate, length)[first:]), arb(0))
-    )
+        masses = [problem.family.mass(curve, first, length) for curve in head_sum.curves]
+        pairs = zip(head_sum.coefficients, masses, strict=True)
+        return np.array([float(arb(a) * mass) for a, mass in pairs])
 
 
 def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndarray:
     """The kernel that the heads draw in `dtype`, on `problem.lags`, as float64.  [S]"""
     # softmax runs over every lag the head sees, whether or not the error counts it
     first = problem.family.first_lag
-    lags = np.arange(first, problem.length, dtype=np.float64)
-    lags = lags if problem.family.name == "lin" else np.log(lags + (1 - first))
     weights = softmax_weights(problem, head_sum)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        rates = np.array(head_sum.rates, dtype=np.float32)  # [H]
-        distance = lags.astype(np.float32)  # [S]
-        # [S, H]
-        curves = np.exp(
-            np.where(distance[:, None] == 0, np.float32(0), -rates[None, :] * distance[:, None])
-        )
-        probabilities = (curves / curves.sum(axis=0, keepdims=True, dtype=np.float32)).astype(
-            dtype.scalar
-        )
-        total = np.zeros(len(lags), dtype=np.float32)
+        drawn = problem.family.probabilities(head_sum.curves, problem.length)  # [S, H]
+        probabilities = drawn.astype(dtype.scalar)
+        total = np.zeros(problem.length - first, dtype=np.float32)
         for h, w in enumerate(weights.astype(dtype.scalar).astype(np.float32)):
             total += probabilities[:, h].astype(np.float32) * w
     return total[problem.first_lag - first :].astype(np.float64)
@@ -151,14 +123,8 @@ def digits_lost(problem: Problem, head_sum: HeadSum, exact: Errors) -> float:
     first, family = problem.first_lag, problem.family
     with precision(128):
         total = arb(0)
-        for rate, a in zip(head_sum.rates, head_sum.coefficients, strict=True):
-            if problem.norm is Norm.SUP:
-                size = arb(1) if first <= family.first_lag else family.curve(rate, first + 1)[first]
-            elif problem.norm is Norm.L2:
-                size = curve_mass(family, rate, first, problem.length, 2).sqrt()
-            else:
-                size = curve_mass(family, rate, first, problem.length)
-            total += abs(arb(a)) * size
+        for curve, a in zip(head_sum.curves, head_sum.coefficients, strict=True):
+            total += abs(arb(a)) * family.size(curve, problem.norm, first, problem.length)
         ratio = total / arb(exact.kernel[problem.norm])
         return max(float(ratio.log()) / math.log(10), 0.0) if ratio > 1 else 0.0
 
@@ -169,70 +135,54 @@ def affordable_budget(dtype: Dtype, kernel_norm: float, tol: float) -> float:
     return tol * kernel_norm / dtype.unit
 
 
-@dataclasses.dataclass(frozen=True)
-class PrecisionFit:
-    """The best heads for a format: chosen by their measured error in it, not by their exact
-    error.
-    """
-
-    head_sum: HeadSum
-    method: str
-    error: Norms
-    budget: float
-
-
+@one_thread()
 def fit_for_precision(
-    problem: Problem,
-    dtype: Dtype,
-    fit: Callable[[Problem], tuple[HeadSum, str]],
-    kernel_norm: float,
-) -> PrecisionFit:
+    problem: Problem, dtype: Dtype, fit: Callable[[Problem], Fit], kernel_norm: float
+) -> Fit:
     """Minimise E + u sum|w|: fit under a ladder of budgets around what the format affords and keep
     what measures best in it.
 
     The ladder starts far above: u sum|w| is a worst case, and roundings that are equal in two
     cancelling heads cost nothing. In l2 the penalised fits with as many heads compete.
     """
-    best: PrecisionFit | None = None
+    best, least = None, math.inf
     heads = 0
     for tol in LADDER:
         budget = min(affordable_budget(dtype, kernel_norm, tol), problem.budget)
         if best is not None and budget == best.budget == problem.budget:
             continue
         limited = dataclasses.replace(problem, budget=budget)
-        head_sum, method = fit(limited)
-        heads = max(heads, head_sum.heads)
-        rounded = rounded_errors(limited, head_sum, dtype, measure(limited, head_sum))
-        if best is None or rounded.error[problem.norm] < best.error[problem.norm]:
-            best = PrecisionFit(head_sum, method, rounded.error, budget)
+        found = dataclasses.replace(fit(limited), budget=budget)
+        heads = max(heads, found.head_sum.heads)
+        error = measured_in(limited, found.head_sum, dtype)[problem.norm]
+        if best is None or error < least:
+            best, least = found, error
     assert best is not None
     if problem.norm is Norm.L2 and heads:
-        best = min((best, penalised_fit(problem, heads, dtype)), key=lambda found: found.error.l2)
+        other = penalised_fit(problem, heads, dtype)
+        if measured_in(problem, other.head_sum, dtype).l2 < least:
+            best = other
     return best
 
 
-def penalised_fit(problem: Problem, heads: int, dtype: Dtype) -> PrecisionFit:
+def measured_in(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> Norms:
+    """The error of the heads in a format."""
+    return rounded_errors(problem, head_sum, dtype, measure(problem, head_sum)).error
+
+
+def penalised_fit(problem: Problem, heads: int, dtype: Dtype) -> Fit:
     """Of the penalised fits within the budget the one that measures best (l2) in the format; no
     head at all if none is better.
     """
-    none = HeadSum(problem.family, (), ())
-    candidates = [
-        none,
-        *(
-            found
-            for found in penalised_fits(problem, heads, dtype)
-            if found.coefficient_sum <= problem.budget
-        ),
-    ]
-    errors = [
-        rounded_errors(problem, found, dtype, measure(problem, found)).error for found in candidates
-    ]
-    best = min(range(len(candidates)), key=lambda i: errors[i].l2)
-    return PrecisionFit(
-        candidates[best], "penalised least squares", errors[best], candidates[best].coefficient_sum
+    candidates = [HeadSum(problem.family, (), ()), *penalised_fits(problem, heads, dtype)]
+    best = min(
+        (found for found in candidates if found.coefficient_sum <= problem.budget),
+        key=lambda found: measured_in(problem, found, dtype).l2,
     )
+    return Fit(best, "penalised least squares", budget=best.coefficient_sum)
 
 
+@one_thread()
 def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
     """Candidates for a format: at each penalty the best rates found, their coefficients, and
     these rounded one at a time.

@@ -18,13 +18,12 @@ wide as that is loose.
 import dataclasses
 import itertools
 import math
-from fractions import Fraction
 
 from flint import arb
 
 from headcount.memory.kernels import AbstractKernel, Exponential, Power
 from headcount.theory.crossings import Term, crossings
-from headcount.theory.families import AbstractFamily, Lin, Log
+from headcount.theory.heads import AbstractDecay, Lin, Log
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +35,7 @@ class TailBalls:
     sup: arb
 
 
-def closed_form(kernel: AbstractKernel) -> tuple[AbstractFamily, float] | None:
+def closed_form(kernel: AbstractKernel) -> tuple[AbstractDecay, float] | None:
     """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log`
     starts).
     """
@@ -93,7 +92,7 @@ def _ceiling(terms: list[Term], start: int) -> arb:
     of sizes where there is none.
     """
     ordered = _slow_to_fast(terms, start)
-    edges = [t.coefficient * _value(t, start) for t in ordered or terms]
+    edges = [t.at(start) for t in ordered or terms]
     return (
         sum((abs(c) for c in edges), arb(0))
         if ordered is None
@@ -108,27 +107,21 @@ def _l1(terms: list[Term], start: int) -> arb:
     ordered = _slow_to_fast(terms, start)
     found = None
     if ordered is not None:
-        found = crossings(
-            ordered,
-            list(itertools.accumulate(t.coefficient * _value(t, start) for t in ordered)),
-            start,
-        )
+        partial = list(itertools.accumulate(t.at(start) for t in ordered))
+        found = crossings(ordered, partial, start)
     crude = _crude(terms, start)
     if not crude.is_finite():
         return arb("inf")
     if found is not None:
-        cumulative = [
-            sum((t.coefficient * t.family.tail(t.rate, n) for t in terms), arb(0))
-            for n in (start, *found)
-        ] + [arb(0)]
+        cumulative = [sum((t.tail(n) for t in terms), arb(0)) for n in (start, *found)] + [arb(0)]
         return sum((abs(a - b) for a, b in itertools.pairwise(cumulative)), arb(0))
-    names = {t.family.name for t in terms}
-    if len(names) < 2:
+    families = {t.family for t in terms}
+    if len(families) < 2:
         return between(arb(0), crude)
     # Curves of two families (a kernel and heads): exact for the heavier family, give or take the
     # lighter one.
     groups = sorted(
-        ([t for t in terms if t.family.name == name] for name in names),
+        ([t for t in terms if t.family == family] for family in families),
         key=lambda g: arb(0) < _crude(g, start) - crude / 2,
     )
     return _give_or_take(_l1(groups[-1], start), _crude(groups[0], start))
@@ -136,15 +129,7 @@ def _l1(terms: list[Term], start: int) -> arb:
 
 def _crude(terms: list[Term], start: int) -> arb:
     """The triangle inequality: sum_h |c_h| sum_s phi_h(s)."""
-    return sum((abs(t.coefficient) * t.family.tail(t.rate, start) for t in terms), arb(0))
-
-
-def _value(term: Term, lag: int) -> arb:
-    """phi(lag; rate)."""
-    rate = arb(term.rate)
-    if term.family.name == "lin":
-        return (-rate * lag).exp()
-    return arb(lag + 1 - term.family.first_lag) ** -rate
+    return sum((abs(t.tail(start)) for t in terms), arb(0))
 
 
 def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
@@ -152,20 +137,12 @@ def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
     where there is no such order.
     """
 
-    def at_start(term: Term) -> Fraction:
-        c, k = term.decay
-        return c if k is None else c / (start + k)
-
     if any(math.isinf(t.rate) for t in terms):
         return None
-    ordered = sorted(terms, key=at_start)
-    for slow, fast in itertools.pairwise(ordered):
-        (c1, k1), (c2, k2) = slow.decay, fast.decay
-        if k1 is None and k2 is not None and c1 > 0:
-            return None  # a constant decay is overtaken by c/(s+k) sooner or later
-        if k1 is not None and k2 is not None and c1 > c2:
-            return None  # k1 (c1/(s+k1)) is below c2/(s+k2) at the start but not for large s
-    return ordered
+    ordered = sorted(terms, key=lambda t: t.family.steepness(t.rate, start))
+    # b l'(s) is b or b/(s + k): once slower, and slower far out, is slower for good
+    far_out = [t.family.eventual(t.rate) for t in ordered]
+    return ordered if far_out == sorted(far_out) else None
 
 
 def _largest(values: list[arb]) -> arb:
@@ -177,9 +154,9 @@ def _largest(values: list[arb]) -> arb:
 
 def _squared(terms: list[Term], start: int) -> arb:
     """sum_{s >= start} (sum of terms)^2: exact inside a family, Cauchy-Schwarz across families."""
-    groups: dict[str, list[Term]] = {}
+    groups: dict[AbstractDecay, list[Term]] = {}
     for term in terms:
-        groups.setdefault(term.family.name, []).append(term)
+        groups.setdefault(term.family, []).append(term)
     total = arb(0)
     for group in groups.values():
         own = arb(0)

@@ -24,7 +24,7 @@ from headcount.memory.kernels import (
     Window,
 )
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 KERNELS: tuple[AbstractKernel, ...] = (

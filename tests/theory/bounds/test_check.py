@@ -10,7 +10,7 @@ import pytest
 from headcount.core.claims import FIELDS, Lags, Norm, Precision, Readout, Sense, Status, Tokens
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Power, Window
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 
 CASES = {

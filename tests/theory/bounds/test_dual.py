@@ -7,7 +7,7 @@ from headcount.core.errors import InputError
 from headcount.memory.kernels import Exponential, Lag, Oscillating
 from headcount.theory.bounds import check
 from headcount.theory.bounds.dual import dual_claim
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 TABLE = [

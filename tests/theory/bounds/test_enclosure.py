@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headcount.theory.bounds.enclosure import maximum
-from headcount.theory.families import family
+from headcount.theory.heads import family
 
 EXACT = {"lin": 0.0, "log": 1.0, "log1p": 1.0}
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from headcount.memory.kernels import ArrayKernel, Lag, Power, Window
 from headcount.theory.balls import precision
 from headcount.theory.bounds.theorem_a import heads_claim, obstruction
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 

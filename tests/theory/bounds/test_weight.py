@@ -15,7 +15,7 @@ from headcount.theory.bounds.weight import (
     chebyshev_constant,
     shifted_chebyshev,
 )
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 NAMES = ("lin", "log", "log1p")

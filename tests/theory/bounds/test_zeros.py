@@ -4,7 +4,7 @@ import pytest
 from headcount.memory.kernels import Exponential, Power
 from headcount.theory.bounds import check, lower_bound
 from headcount.theory.bounds.zeros import zeros_claim
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 STUDY = (

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from headcount.memory.kernels import Lag, Power
-from headcount.theory.families import family
 from headcount.theory.fit.greedy import clusters, dictionary_rates, with_one_less, with_one_more
 from headcount.theory.fit.sample import sample, thin
 from headcount.theory.fit.slp import at, refine
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 
 

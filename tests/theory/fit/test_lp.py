@@ -9,9 +9,10 @@ import pytest
 from scipy.optimize import linprog
 
 from headcount.memory.kernels import Lag, Power
-from headcount.theory.families import family
 from headcount.theory.fit.lp import coefficients, orthonormal, solved, within
-from headcount.theory.fit.sample import sample, size
+from headcount.theory.fit.sample import sample
+from headcount.theory.heads import family
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm, Problem
 
 RATES = np.array([0.05, 0.4, 1.5])
@@ -87,7 +88,7 @@ def test_no_rates_no_coefficients():
     data = sample(Problem(Power(0.5), family("lin"), window=50))
     a, y = solved(data, np.zeros(0))
     assert len(a) == 0
-    assert y @ data.target == pytest.approx(size(Norm.L1, data.target))
+    assert y @ data.target == pytest.approx(norm_of(data.target, Norm.L1))
 
 
 def test_within_scales_back_only_what_is_outside():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from headcount.memory.kernels import Lag, Oscillating
-from headcount.theory.families import family
 from headcount.theory.fit.path import chebyshev_rates, levels, nothing
 from headcount.theory.fit.sample import sample, thin
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
-from headcount.theory.families import family
-from headcount.theory.fit.sample import block_sums, sample, size, thin
+from headcount.theory.fit.sample import sample, thin
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 from ..reference import curve
@@ -28,7 +28,7 @@ def one_by_one(name: str, rate: float, start: int, end: int) -> float:
 @pytest.mark.parametrize("rate", [0.0, 1e-4, 0.5, 1 - 1e-9, 1.0, 1 + 1e-9, 1.7, 6.0])
 def test_block_sums_are_the_sums_of_their_lags(name, rate):
     starts, ends = np.array([40.0, 60.0]), np.array([41.0, 300.0])
-    got = block_sums(family(name), np.array([rate]), starts, ends)[:, 0]
+    got = family(name).block_sums(np.array([rate]), starts, ends)[:, 0]
     expected = [one_by_one(name, rate, int(s), int(e)) for s, e in zip(starts, ends, strict=True)]
     assert got == pytest.approx(expected, rel=1e-10, abs=1e-18)
 
@@ -36,13 +36,13 @@ def test_block_sums_are_the_sums_of_their_lags(name, rate):
 @pytest.mark.parametrize("rate", [1.01, 1.5, 4.0])
 def test_endless_blocks_are_hurwitz_zetas(rate):
     endless = np.array([np.inf])
-    assert block_sums(family("log"), np.array([rate]), np.array([50.0]), endless)[
+    assert family("log").block_sums(np.array([rate]), np.array([50.0]), endless)[
         0, 0
     ] == pytest.approx(float(mpmath.zeta(rate, 50)), rel=1e-11)
-    assert block_sums(family("log1p"), np.array([rate]), np.array([50.0]), endless)[
+    assert family("log1p").block_sums(np.array([rate]), np.array([50.0]), endless)[
         0, 0
     ] == pytest.approx(float(mpmath.zeta(rate, 51)), rel=1e-11)
-    geometric = block_sums(family("lin"), np.array([rate / 50]), np.array([50.0]), endless)[0, 0]
+    geometric = family("lin").block_sums(np.array([rate / 50]), np.array([50.0]), endless)[0, 0]
     assert geometric == pytest.approx(np.exp(-rate) / (1 - np.exp(-rate / 50)), rel=1e-12)
 
 
@@ -108,8 +108,3 @@ def test_lowest_rate_is_obeyed_and_checked():
     assert sample(dataclasses.replace(problem, rates_from=1.0)).low == 1.0
     with pytest.raises(InputError, match="rates from -1"):
         dataclasses.replace(problem, rates_from=-1.0)
-
-
-def test_size():
-    residual = np.array([3.0, -4.0])
-    assert [size(norm, residual) for norm in (Norm.L1, Norm.L2, Norm.SUP)] == [7.0, 5.0, 4.0]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from headcount.memory.kernels import Lag, Power
-from headcount.theory.families import family
 from headcount.theory.fit.path import chebyshev_rates
 from headcount.theory.fit.sample import sample
 from headcount.theory.fit.slp import at, refine, room
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 

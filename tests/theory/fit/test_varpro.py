@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import least_squares
 
 from headcount.memory.kernels import Power
-from headcount.theory.families import family
 from headcount.theory.fit.sample import sample, thin
-from headcount.theory.fit.varpro import chain, descend, spread
+from headcount.theory.fit.varpro import chain, descend, rate_model, spread
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 
@@ -64,7 +64,8 @@ def test_rates_of_an_exact_sum_are_found():
 def test_descend_never_climbs():
     data = full()
     start = np.array([0.3, 0.5])
-    rates, squared = descend(data, start)
+    found, squared = descend(rate_model(data), data.coordinate(start))
+    rates = data.rates_at(found)
     assert np.sqrt(squared) == pytest.approx(projected_error(data, rates), rel=1e-8)
     assert squared < projected_error(data, start) ** 2
 

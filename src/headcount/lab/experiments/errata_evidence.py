@@ -20,7 +20,7 @@ from headcount.memory.lag_functions import Affine
 from headcount.theory.bounds import log10_weight, weight_needed
 from headcount.theory.bounds.dp_free import check_floor
 from headcount.theory.bump import bump_maximum
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 from headcount.theory.promised import ALWAYS_N, heads_promised, lag_lemma, refusals_of
 from headcount.theory.theorems import bound

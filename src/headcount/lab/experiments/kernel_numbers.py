@@ -21,11 +21,12 @@ from flint import fmpq
 from headcount.core.claims import Claim, Status
 from headcount.lab.experiments.study import Numbers
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.families import FAMILIES, family
-from headcount.theory.frozen import from_decimal
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import DECAYS, family
 from headcount.theory.kernel_fit import KernelFit, fit_kernel
-from headcount.theory.problem import HeadSum, Norm, Problem
-from headcount.theory.rounding import Dtype, penalised_fit
+from headcount.theory.problem import Norm, Problem
+from headcount.theory.returned_numbers import from_decimal
+from headcount.theory.rounding import Dtype, measured_in, penalised_fit
 
 # rounding costs this factor, and leaves this part of the kernel: a fit for the format is worth its
 # time
@@ -74,7 +75,7 @@ def _fewer(heads: int) -> list[int]:
 
 def heads_of(fit: KernelFit) -> HeadSum | None:
     """The heads of a fit, from the numbers that it returned; None for other shapes."""
-    if fit.bias not in FAMILIES:
+    if fit.bias not in DECAYS:
         return None
     exact = [
         from_decimal(a) if isinstance(a, str) else fmpq(*a.as_integer_ratio())
@@ -99,11 +100,11 @@ def representable(
     least = min(fits, key=lambda each: each.rounded[dtype].error.l2)
     best = Drawn(heads_of(least), least.rounded[dtype].error.l2)
     spoilt = best.error > max(SPOILT * fit.errors.absolute.l2, NOTICEABLE * fit.errors.kernel.l2)
-    if bias in FAMILIES and spoilt:
-        found = penalised_fit(
-            l2_problem(kernel, bias, window, residual), min(heads, SEARCHED), Dtype(dtype)
-        )
-        best = min((best, Drawn(found.head_sum, found.error.l2)), key=lambda each: each.error)
+    if bias in DECAYS and spoilt:
+        problem, form = l2_problem(kernel, bias, window, residual), Dtype(dtype)
+        found = penalised_fit(problem, min(heads, SEARCHED), form).head_sum
+        drawn = Drawn(found, measured_in(problem, found, form).l2)
+        best = min((best, drawn), key=lambda each: each.error)
     return best
 
 

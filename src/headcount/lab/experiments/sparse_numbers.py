@@ -38,8 +38,8 @@ from headcount.memory.kernels import AbstractKernel, ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
 from headcount.theory.bounds import lower_bound
-from headcount.theory.errors import measure
-from headcount.theory.families import family
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
 from headcount.theory.rounding import Dtype, penalised_fits, rounded_errors
 from headcount.theory.theorems import bound

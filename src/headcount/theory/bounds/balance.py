@@ -12,10 +12,9 @@ drowns it.
 import math
 
 import numpy as np
-from scipy.optimize import least_squares
 
-from headcount.theory.bounds.enclosure import log_lags
-from headcount.theory.families import AbstractFamily
+from headcount.theory.fit.varpro import Model, descend
+from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Norm
 
 STEPS = 40
@@ -23,7 +22,7 @@ EVEN = 1e-3  # stop when the block weights agree to this
 
 
 def balanced(
-    family: AbstractFamily, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm
+    family: AbstractDecay, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual
     alternates often enough.
@@ -124,20 +123,18 @@ def _block_rows(
     return rows
 
 
-def _first_rates(family: AbstractFamily, lags: np.ndarray, heads: int) -> np.ndarray:
+def _first_rates(family: AbstractDecay, lags: np.ndarray, heads: int) -> np.ndarray:
     low, high = _limits(family, lags)
     return np.linspace(low, high, heads + 2)[1:-1]
 
 
-def _limits(family: AbstractFamily, lags: np.ndarray) -> tuple[float, float]:
+def _limits(family: AbstractDecay, lags: np.ndarray) -> tuple[float, float]:
     """Log rates between which a curve is neither constant nor gone on these lags."""
-    fall = log_lags(family, lags)
+    fall = family.distance(lags)
     return math.log(1e-2 / float(fall.max())), math.log(20.0 / float(fall[fall > 0].min()))
 
 
-def _respaced(
-    theta: np.ndarray, heads: int, family: AbstractFamily, lags: np.ndarray
-) -> np.ndarray:
+def _respaced(theta: np.ndarray, heads: int, family: AbstractDecay, lags: np.ndarray) -> np.ndarray:
     """Log rates of one head more, spread over the same range and a little beyond."""
     if heads == len(theta):
         return theta
@@ -155,34 +152,14 @@ def _coefficients(columns: np.ndarray, rho: np.ndarray, weights: np.ndarray) -> 
 
 def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.ndarray:
     """Log rates of the weighted least-squares fit, by variable projection.  [H]"""
-    target = weights * rho
-    scale = 1 / max(float(np.linalg.norm(target)), 1e-300)
-
-    def residual(theta):
-        q, _ = np.linalg.qr(weights[:, None] * family.columns(np.exp(theta), lags))
-        return scale * (target - q @ (q.T @ target))
-
-    # Kaufman's approximation: only the part of the derivative outside the span
-    def jacobian(theta):
-        rates = np.exp(theta)
-        q, r = np.linalg.qr(weights[:, None] * family.columns(rates, lags))
-        a = np.linalg.lstsq(r, q.T @ target, rcond=1e-15)[0]
-        moved = weights[:, None] * family.slopes(rates, lags) * a[None, :]
-        return -scale * (moved - q @ (q.T @ moved))
-
     low, high = _limits(family, lags)
-    start = np.clip(start, low + 1e-9, high - 1e-9)
-    solved = least_squares(
-        residual,
-        start,
-        jac=jacobian,
-        bounds=(low, high),
-        ftol=1e-15,
-        xtol=1e-12,
-        gtol=1e-15,
-        max_nfev=8 if quick else 60,
+    model = Model(
+        weights * rho,
+        lambda theta: weights[:, None] * family.columns(np.exp(theta), lags),
+        lambda theta: weights[:, None] * family.slopes(np.exp(theta), lags),
+        lambda theta: np.clip(theta, low, high),
     )
-    return np.sort(solved.x)
+    return np.sort(descend(model, start, 8 if quick else 60, gain=1e-14)[0])
 
 
 def _weights(residual: np.ndarray, norm: Norm) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from headcount.core.claims import Claim, Norm
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.theory.bounds.dual import dual_claim
 from headcount.theory.bounds.theorem_a import heads_claim
 from headcount.theory.bounds.weight import budget_claim
@@ -19,6 +20,7 @@ MOST_HEADS = 20  # zero counting in float64 ends where residuals meet rounding
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 
+@one_thread()
 def lower_bound(problem: Problem, heads: int | None = None) -> Claim:
     """The largest proved error of `heads` heads (None: any number) within the problem's budget.
 

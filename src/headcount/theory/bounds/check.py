@@ -22,7 +22,7 @@ from flint import fmpq as rational
 from headcount.core.claims import SIGNS, Claim, Norm, Readout, Scope, Sense, Status
 from headcount.memory.kernels import AbstractKernel, Lag, Window
 from headcount.theory.balls import kernel_values, precision
-from headcount.theory.families import FAMILIES, AbstractFamily, Lin
+from headcount.theory.heads import DECAYS, AbstractDecay, Lin
 
 BITS = 192
 DEGREE = 24
@@ -35,7 +35,7 @@ class _Case:
     """A claim about a kernel, unpacked."""
 
     kernel: AbstractKernel
-    family: AbstractFamily
+    family: AbstractDecay
     scope: Scope
     value: float
 
@@ -53,7 +53,7 @@ class _Case:
 def check(claim: Claim) -> bool:
     """Does the evidence prove the claim, for the whole of its scope?"""
     scope, kind = claim.scope, claim.evidence.get("kind")
-    about = isinstance(claim.subject, AbstractKernel) and scope.bias in FAMILIES
+    about = isinstance(claim.subject, AbstractKernel) and scope.bias in DECAYS
     linear = scope.layers == 1 and not scope.dot_product and scope.readout is Readout.LINEAR
     exact = scope.precision is None and SIGNS <= scope.tokens and scope.lowest_rate >= 0
     lower = claim.sense is Sense.AT_LEAST and claim.status is Status.PROVED
@@ -64,7 +64,7 @@ def check(claim: Claim) -> bool:
         return True
     assert isinstance(claim.subject, AbstractKernel)
     assert scope.bias is not None
-    case = _Case(claim.subject, FAMILIES[scope.bias], scope, claim.value)
+    case = _Case(claim.subject, DECAYS[scope.bias], scope, claim.value)
     try:
         with precision(BITS):
             return bool(CHECKS[kind](case, claim.evidence))
@@ -97,7 +97,7 @@ def _dual(case: _Case, c: Evidence) -> bool:
     return bool(allowed > 0) and _never_above(case.family, vector, case.scope.lowest_rate, allowed)
 
 
-def _never_above(family: AbstractFamily, y: dict[int, arb], lowest: float, allowed: arb) -> bool:
+def _never_above(family: AbstractDecay, y: dict[int, arb], lowest: float, allowed: arb) -> bool:
     """|sum_s y_s phi(s; b)| <= allowed for every b in [lowest, inf]?"""
     length = max(y) + 1
     unit = family.curve(1.0, length)
@@ -249,7 +249,7 @@ def _isolated(case: _Case, c: Evidence) -> bool:
     return bool(arb(case.value) <= total * share[scope.norm])
 
 
-def _lags_after(family: AbstractFamily, H: int) -> int:
+def _lags_after(family: AbstractDecay, H: int) -> int:
     """The largest place m that a coefficient of largest size can have: (H+1)/2 of H factors for
     lin; for the others H - 1 factors, and one power more for the squared factor.
     """

@@ -22,9 +22,9 @@ from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
-from headcount.theory.bounds.enclosure import BITS, log_lags, maximum
+from headcount.theory.bounds.enclosure import BITS, maximum
 from headcount.theory.bounds.interior import dual_vector
-from headcount.theory.families import AbstractFamily
+from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "budgeted dual over all rates (numerics, section 2)")
@@ -55,7 +55,7 @@ def dual_claim(problem: Problem) -> Claim:
     )
     lags, lowest = _lags(problem), problem.lowest_rate
     y = _best_vector(problem, lags, lowest)
-    top = maximum(problem.family, lags, y, lowest).upper * (1 + MARGIN)
+    top = maximum(problem.decay, lags, y, lowest).upper * (1 + MARGIN)
     with precision(BITS):
         rho = kernel_values(problem.kernel, int(lags.max()) + 1)
         inner = sum((arb(v) * rho[int(s)] for s, v in zip(lags, y, strict=True)), arb(0))
@@ -95,15 +95,15 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     ]
     if scale == 0:
         return np.zeros_like(lags)
-    grid = _rate_grid(problem.family, lags, lowest)
+    grid = _rate_grid(problem.decay, lags, lowest)
     scene = _Scene(
-        problem.family,
+        problem.decay,
         problem.norm,
         lags,
         rho / scale,
         problem.budget / scale,
         grid,
-        problem.family.columns(grid, lags),
+        problem.decay.columns(grid, lags),
     )
     rates = grid[np.linspace(0, len(grid) - 1, START).astype(int)]
     best, best_value, stalled = np.zeros_like(lags), 0.0, 0
@@ -135,7 +135,7 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
 class _Scene:
     """The normalised problem on a fine grid of rates."""
 
-    family: AbstractFamily
+    family: AbstractDecay
     norm: Norm
     lags: np.ndarray  # [S]
     rho: np.ndarray  # [S]
@@ -173,7 +173,7 @@ class _Scene:
         top = np.flatnonzero((g >= left) & (g >= right))
         rates, heights = self.grid[top].copy(), g[top]
         inner = np.isfinite(rates) & (top > 0)
-        logs = log_lags(self.family, self.lags)
+        logs = self.family.distance(self.lags)
         b, low, high = (
             rates[inner],
             self.grid[top[inner] - 1],
@@ -191,11 +191,11 @@ class _Scene:
         return rates, heights
 
 
-def _rate_grid(family: AbstractFamily, lags: np.ndarray, lowest: float) -> np.ndarray:
+def _rate_grid(family: AbstractDecay, lags: np.ndarray, lowest: float) -> np.ndarray:
     """Rates from `lowest` to where only the first lag is left, dense where curves change fast,
     and inf.  [GRID]
     """
-    logs = log_lags(family, lags)
+    logs = family.distance(lags)
     unit = 1.0 / logs.max() if logs.max() > 0 else 1.0
     reach = 45.0 / (logs[logs > 0].min() if (logs > 0).any() else 1.0)
     u = np.linspace(0, math.log1p(reach / unit), GRID - 1)

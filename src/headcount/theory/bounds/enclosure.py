@@ -1,7 +1,7 @@
 """max over ALL rates of |sum_s y_s phi(s; b)|, proved in ball arithmetic by Taylor models of high
 order.
 
-Every family is phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the
+Decays are phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the
 function g(b) = sum y_s e^{-b l_s} is
 
     g(b0 + h tau) = sum_{k<m} c_k tau^k + R,   c_k = h^k/k! sum_s y_s (-l_s)^k phi(s; b0),
@@ -20,7 +20,7 @@ import numpy as np
 from flint import arb, arb_mat, arb_poly
 
 from headcount.theory.balls import precision
-from headcount.theory.families import AbstractFamily
+from headcount.theory.heads import AbstractDecay
 
 ORDER = 32
 BITS = 160
@@ -40,16 +40,8 @@ class Enclosure:
     pieces: int
 
 
-def log_lags(family: AbstractFamily, lags: np.ndarray) -> np.ndarray:
-    """l_s with phi(s; b) = e^{-b l_s}, in float64, from a rate so small that no curve
-    underflows.  [S]
-    """
-    small = 2.0**-10
-    return -np.log(family.columns(np.array([small]), lags)[:, 0]) / small
-
-
 def maximum(
-    family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest_rate: float
+    family: AbstractDecay, lags: np.ndarray, y: np.ndarray, lowest_rate: float
 ) -> Enclosure:
     """Enclose max_{b >= lowest_rate} |sum_s y_s phi(s; b)|, b = inf included."""
     scale = float(np.abs(y).max(initial=0.0))
@@ -62,7 +54,7 @@ def maximum(
     lags, y = lags[used].astype(int), y[used]
     with precision(BITS):
         intervals, last = _intervals(
-            log_lags(family, lags), y, lowest_rate, _guess(family, lags, y, lowest_rate)
+            family.distance(lags), y, lowest_rate, _guess(family, lags, y, lowest_rate)
         )
         polys, rests = _models(family, lags, y, intervals)
         tail, limit = _last(family, lags, y, last)
@@ -82,7 +74,7 @@ def maximum(
     return Enclosure(max(highest, upper), attained, pieces)
 
 
-def _guess(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, lowest: float) -> float:
+def _guess(family: AbstractDecay, lags: np.ndarray, y: np.ndarray, lowest: float) -> float:
     """A rough size of the maximum, to decide what is negligible."""
     rates = np.append(lowest + np.geomspace(1e-4, 60.0, 200), np.inf)
     return max(
@@ -121,7 +113,7 @@ def _intervals(
 def _models(family, lags, y, intervals) -> tuple[list[arb_poly], list[arb]]:
     """Taylor polynomial in tau and remainder bound of every interval."""
     length = int(lags.max()) + 1
-    logs = exact_log_lags(family, lags)
+    logs = [family.exact_distance(int(s)) for s in lags]
     rows = [[arb(v)] for v in y]
     for row, l in zip(rows, logs, strict=True):
         for k in range(1, ORDER):
@@ -138,17 +130,11 @@ def _models(family, lags, y, intervals) -> tuple[list[arb_poly], list[arb]]:
     return polys, [abs(rest[i, 0]) * arb(h) ** ORDER for i, (_, h) in enumerate(intervals)]
 
 
-def exact_log_lags(family: AbstractFamily, lags: np.ndarray) -> list[arb]:
-    """l_s as balls: minus the logarithm of the curve of rate 1."""
-    unit = family.curve(1.0, int(lags.max()) + 1)
-    return [-unit[s].log() for s in lags]
-
-
 def _pick(curve: list[arb], lags: np.ndarray) -> list[arb]:
     return [curve[s] for s in lags]
 
 
-def _last(family: AbstractFamily, lags: np.ndarray, y: np.ndarray, start: float) -> tuple[arb, arb]:
+def _last(family: AbstractDecay, lags: np.ndarray, y: np.ndarray, start: float) -> tuple[arb, arb]:
     """(bound on [start, inf], |value at inf|)."""
     length = int(lags.max()) + 1
     limit = family.curve(math.inf, length)

@@ -73,7 +73,7 @@ from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Window
 from headcount.theory.balls import kernel_values, precision, round_down
-from headcount.theory.families import AbstractFamily, Lin
+from headcount.theory.heads import AbstractFamily, Lin
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "Theorem A")

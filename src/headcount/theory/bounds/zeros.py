@@ -48,7 +48,7 @@ def zeros_claim(problem: Problem, heads: int) -> Claim | None:
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
-    found = balanced(problem.family, problem.target, problem.lags, heads, problem.norm)
+    found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm)
     if found is None:
         return None
     rates, coefficients = found

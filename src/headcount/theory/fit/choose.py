@@ -18,16 +18,20 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from headcount.core.errors import require
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
-from headcount.theory.errors import measure
-from headcount.theory.families import Lin
-from headcount.theory.fit.closed import closed_forms, quadrature_rates, within_budget
+from headcount.theory.closed_forms import closed_forms, quadrature_rates
+from headcount.theory.fit.fewest import doubling, fewest
 from headcount.theory.fit.path import levels, nothing
 from headcount.theory.fit.pencil import pencil_rates
-from headcount.theory.fit.sample import Sample, sample, size, thin
+from headcount.theory.fit.sample import Sample, sample, thin
+from headcount.theory.fit.shaped_fit import DEFAULT_LEAK, fit_shaped
 from headcount.theory.fit.slp import Point, at, refine
 from headcount.theory.fit.varpro import chain
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.head_sum import Fit, HeadSum
+from headcount.theory.heads import AbstractDecay
+from headcount.theory.measure import measure, norm_of
+from headcount.theory.problem import Problem
 
 Progress = Callable[[str], None]
 # relative error below which the valley of smooth kernels is trusted without a budget (always if no
@@ -47,20 +51,12 @@ SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot b
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
 
-@dataclasses.dataclass(frozen=True)
-class Fit:
-    """Heads that approximate a kernel, and how they were found. Errors are `errors.measure`'s
-    business.
-    """
-
-    head_sum: HeadSum
-    method: str
-    notes: tuple[str, ...] = ()
-
-
-def fit_heads(problem: Problem, heads: int, *, progress: Progress | None = None) -> Fit:
-    """The best sum of at most `heads` heads. ^C returns the best found so far, and says so in
-    the notes.
+@one_thread()
+def fit_heads(
+    problem: Problem, heads: int, *, leak: float = DEFAULT_LEAK, progress: Progress | None = None
+) -> Fit:
+    """The best sum of at most `heads` heads; the best found so far after ^C. `leak` is what one
+    peak or rotary head may leave on the other lags.
     """
     require(
         isinstance(heads, int) and heads >= 1,
@@ -68,6 +64,8 @@ def fit_heads(problem: Problem, heads: int, *, progress: Progress | None = None)
         "at least 1",
         "pass --heads 1 or more",
     )
+    if not isinstance(problem.family, AbstractDecay):
+        return fit_shaped(problem, heads, leak)
     best: Fit | None = None
     try:
         for fit in improving(problem, heads, progress or (lambda _: None)):
@@ -75,16 +73,17 @@ def fit_heads(problem: Problem, heads: int, *, progress: Progress | None = None)
     except KeyboardInterrupt:
         if best is None:
             raise
-        best = dataclasses.replace(best, notes=(*best.notes, "interrupted: the best found so far"))
+        best = dataclasses.replace(best, interrupted=True)
     assert best is not None
     return best
 
 
+@one_thread()
 def fewest_heads(
     problem: Problem, tol: float, max_heads: int = 64, *, progress: Progress | None = None
 ) -> Fit:
-    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit
-    and a note if none do.
+    """The fewest heads found whose error is at most `tol` times the kernel's norm; the best fit,
+    which says so, if none do.
     """
     require(
         tol > 0,
@@ -93,26 +92,17 @@ def fewest_heads(
         "pass --tol 0.01, relative to the kernel's norm",
     )
     require(max_heads >= 1, f"at most {max_heads} heads", "at least 1", "raise max_heads")
-    low, high, reached = 0, 1, None
-    while reached is None:
-        fit = fit_heads(problem, min(high, max_heads), progress=progress)
-        if measure(problem, fit.head_sum).relative[problem.norm] <= tol:
-            reached = fit
-        elif high >= max_heads:
-            return dataclasses.replace(
-                fit, notes=(*fit.notes, f"{tol:g} not reached with {max_heads} heads")
-            )
-        else:
-            low, high = high, 2 * high
-    high = min(high, max_heads, max(reached.head_sum.heads, low + 1))
-    while high - low > 1:
-        middle = (low + high) // 2
-        fit = fit_heads(problem, middle, progress=progress)
-        if measure(problem, fit.head_sum).relative[problem.norm] <= tol:
-            reached, high = fit, min(middle, max(fit.head_sum.heads, low + 1))
-        else:
-            low = middle
-    return reached
+
+    def error(fit: Fit) -> float:
+        return measure(problem, fit.head_sum).relative[problem.norm]
+
+    search = fewest(
+        lambda heads: fit_heads(problem, heads, leak=tol / 4, progress=progress),
+        lambda fit: error(fit) <= tol,
+        doubling(max_heads),
+        used=lambda fit: fit.head_sum.heads,
+    )
+    return search.found or dataclasses.replace(min(search.tried.values(), key=error), missed=tol)
 
 
 def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]:
@@ -122,7 +112,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     for closed in closed_forms(problem, heads, full.low):
         error = score(problem, full, closed.head_sum)
         if error < least or closed.optimal:
-            best, least = Fit(closed.head_sum, closed.method), error
+            best, least = closed, error
             yield best
         if closed.optimal:
             return
@@ -139,7 +129,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     ):
         head_sum = to_heads(full, point)
         error = score(problem, full, head_sum)
-        if error < least and within_budget(head_sum, problem.budget):
+        if error < least and head_sum.within(problem.budget):
             best, least = Fit(head_sum, method), error
             yield best
 
@@ -156,7 +146,7 @@ def search(
     full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progress: Progress
 ) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
-    data, whole = thin(full), size(full.norm, full.target)
+    data, whole = thin(full), norm_of(full.target, full.norm)
     best = nothing(full)
     for method, point in _smooth(full, data, heads, spread, progress):
         if point.error < best.error:
@@ -203,7 +193,7 @@ def _smooth(
         )
         for fastest in (1.0, 2.0, 4.0)
     ]
-    if isinstance(full.family, Lin):
+    if full.family.geometric:
         starts.append(
             ("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads)))
         )
@@ -274,7 +264,7 @@ def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
     slow = (
         problem.tail_counts
         and min(head_sum.rates, default=2.0) < SLOW
-        and not isinstance(problem.family, Lin)
+        and not problem.decay.geometric
     )
     if weight < 1e8 and not slow:
         rates = np.array([min(b, full.high) for b in head_sum.rates])

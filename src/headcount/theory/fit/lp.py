@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from headcount.theory.fit.interior import Program, Solution, program, solve
-from headcount.theory.fit.sample import Sample, size
+from headcount.theory.fit.sample import Sample
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
 
@@ -36,7 +37,7 @@ def solved(data: Sample, rates: np.ndarray, tol: float = 1e-10) -> tuple[np.ndar
     for _ in range(3):
         before = error
         b, multiplier = _correction(data, A, a, before, tol)
-        after = size(data.norm, data.target - A @ b)
+        after = norm_of(data.target - A @ b, data.norm)
         if after < error:
             a, y, error = b, multiplier, after
         if not 0 < error < 1e-3 * before:

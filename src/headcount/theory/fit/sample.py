@@ -21,7 +21,8 @@ import math
 import numpy as np
 
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.families import AbstractFamily, Lin, Log
+from headcount.theory.heads import AbstractDecay
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm, Problem
 
 DENSE_LAGS = 40  # lags kept one by one before blocks begin (doubled while the target needs it)
@@ -29,7 +30,6 @@ GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
 # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
 LEAST_LAGS = 64
-SLOWEST = 0.05  # log heads for kernels of finite support decay this much faster than 1/s at least
 BLOCKS = 38  # beyond the window, up to e^107 times it
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
 
@@ -38,7 +38,7 @@ FAR = 64  # the target's blocks beyond the window are summed lag by lag up to th
 class Sample:
     """Arrays of one problem: S rows are len(lags) lags and len(starts) blocks [starts, ends)."""
 
-    family: AbstractFamily
+    family: AbstractDecay
     norm: Norm
     lags: np.ndarray
     starts: np.ndarray
@@ -52,13 +52,11 @@ class Sample:
     @property
     def unit(self) -> float:
         """k of the coordinate."""
-        return 1.0 if isinstance(self.family, Lin) else math.log(2.0)
+        return self.family.unit
 
     def distances(self, lags: np.ndarray) -> np.ndarray:
-        """m(s) with phi(s; b) = x^m(s), x = e^{-k b}."""
-        if isinstance(self.family, Lin):
-            return lags
-        return np.log2(lags if isinstance(self.family, Log) else 1 + lags)
+        """m(s) = l(s)/k with phi(s; b) = x^m(s), x = e^{-k b}."""
+        return self.family.distance(lags) / self.unit
 
     def columns(self, rates: np.ndarray) -> np.ndarray:
         """Rows of each head's curve.  [S, H]"""
@@ -90,10 +88,8 @@ class Sample:
 
     def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
         """The error in float64, for comparing candidates."""
-        return size(
-            self.norm,
-            self.target - self.columns(rates) @ coefficients if len(rates) else self.target,
-        )
+        drawn = self.columns(rates) @ coefficients if len(rates) else 0.0
+        return norm_of(self.target - drawn, self.norm)
 
     def coordinate(self, rates: np.ndarray) -> np.ndarray:
         """u(b).  [H]"""
@@ -109,11 +105,7 @@ class Sample:
 
     def dictionary(self, count: int) -> np.ndarray:
         """Rates that cover the family, evenly spaced in u.  [count]"""
-        low = (
-            max(self.low, 0.2 / self.length)
-            if isinstance(self.family, Lin)
-            else max(self.low, 0.02)
-        )
+        low = max(self.low, 0.2 / self.length if self.family.geometric else 0.02)
         ends = self.coordinate(np.array([low, self.high]))
         return self.rates_at(np.linspace(ends[0], ends[1], count))
 
@@ -124,7 +116,7 @@ class Sample:
     def _blocks(self, rates: np.ndarray) -> np.ndarray:
         """Block rows of each head; accepts complex rates, for derivatives.  [K, H]"""
         if self.norm is Norm.L1:
-            return block_sums(self.family, rates, self.starts, self.ends)
+            return self.family.block_sums(rates, self.starts, self.ends)
         lags, weights = represented(self.norm, self.starts, self.ends)
         return weights[:, None] * np.exp(
             -self.unit * rates[None, :] * self.distances(lags)[:, None]
@@ -133,15 +125,6 @@ class Sample:
     def _block_slopes(self, rates: np.ndarray) -> np.ndarray:
         """d/du of the blocks by a complex step in b (exact), times db/du.  [K, H]"""
         return self._blocks(rates + 1e-20j).imag / 1e-20 * (np.expm1(self.unit * rates) / self.unit)
-
-
-def size(norm: Norm, residual: np.ndarray) -> float:
-    """The norm of a residual."""
-    if norm is Norm.L1:
-        return float(np.abs(residual).sum())
-    if norm is Norm.L2:
-        return float(np.linalg.norm(residual))
-    return float(np.abs(residual).max(initial=0.0))
 
 
 def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -153,67 +136,12 @@ def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.nd
     return starts, np.ones(len(starts))
 
 
-def block_sums(
-    family: AbstractFamily, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray
-) -> np.ndarray:
-    """sum over start <= s < end of phi(s; b), starts >= 20, ends may be inf (rates that can be
-    summed). Complex rates, too.  [K, H]
-
-    Powers by Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that b =
-    1, where it is a logarithm, is an ordinary point: int_s^e t^-b dt = s^(1-b) L g((1-b) L), L =
-    log(e/s), g(z) = (e^z - 1)/z.
-    """
-    s, e, b = (
-        np.asarray(starts, dtype=np.float64)[:, None],
-        np.asarray(ends, dtype=np.float64)[:, None],
-        np.asarray(rates)[None, :],
-    )
-    if isinstance(family, Lin):
-        count = np.where(np.isfinite(e), e - s, 0.0)
-        # the endless sum; at b = 0 all ones
-        whole = np.exp(-b * s) / np.where(b == 0, 1.0, -np.expm1(-b))
-        part = np.where(b == 0, count, -np.expm1(-b * count))
-        return whole * np.where(np.isfinite(e), part, 1.0)
-    shift, ending = 0.0 if isinstance(family, Log) else 1.0, np.isfinite(e)
-    s, e = s + shift, np.where(ending, e, s) + shift  # an endless block's end is not used below
-    near, far = np.exp(-b * np.log(s)), np.exp(-b * np.log(e))
-    L = np.log(e / s)
-    between = near * s * L * _mean_exponential((1 - b) * L)
-    slower = np.where(b == 1, 2.0, b)  # only divides where the sum has no end
-    integral = np.where(ending, between, near * s / (slower - 1))
-    return integral + near * _maclaurin(b, s) - np.where(ending, far * _maclaurin(b, e), 0.0)
-
-
-def _maclaurin(b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(sum_{t >= s} t^-b - integral) s^b, without the integral."""
-    return (
-        0.5
-        + b / (12 * s)
-        - b * (b + 1) * (b + 2) / (720 * s**3)
-        + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
-    )
-
-
-def _mean_exponential(z: np.ndarray) -> np.ndarray:
-    """(e^z - 1)/z, by its series near 0 (the derivative by complex steps would cancel there)."""
-    small = np.abs(z) < 0.3
-    series = np.ones_like(z)
-    for k in range(14, 1, -1):
-        series = 1 + np.where(small, z, 0.0) / k * series
-    return np.where(small, series, np.expm1(z) / np.where(small, 1.0, z))
-
-
 def sample(problem: Problem) -> Sample:
     """The full sample of a problem."""
-    family, low = problem.family, problem.lowest_rate
-    # the search works in log b, so that 0 is out of its reach
-    floor = 1e-3 / problem.length if isinstance(family, Lin) else 1e-4
-    if problem.tail_counts and low == family.slowest(problem.norm) > 0:
-        # Heads just above the slowest live beyond e^30 lags, in the last block, where they may
-        # change sign unseen.
-        floor = low + (1e-6 if problem.kernel.support is None else SLOWEST)
-    # e^-45 and 2^-65 are below float64's resolution of 1
-    high = 45.0 if isinstance(family, Lin) else 65.0
+    family, low = problem.decay, problem.lowest_rate
+    finite = problem.kernel.support is not None
+    slowest = family.slowest(problem.norm) if problem.tail_counts else 0.0
+    floor = family.least_searched(problem.length, slowest, finite)
     length = max(problem.length, LEAST_LAGS) if problem.tail_counts else problem.length
     starts, ends = _tail_edges(problem, length)
     lags = np.arange(problem.first_lag, length, dtype=np.float64)
@@ -233,7 +161,7 @@ def sample(problem: Problem) -> Sample:
         length,
         problem.budget,
         max(low, floor),
-        high,
+        family.fastest,
     )
 
 

@@ -27,7 +27,8 @@ import numpy as np
 
 from headcount.theory.fit.interior import solve
 from headcount.theory.fit.lp import fit_program, multipliers, orthonormal, solved, triangular
-from headcount.theory.fit.sample import Sample, size
+from headcount.theory.fit.sample import Sample
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
 
@@ -116,7 +117,7 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
     )
     answer = solve(lp, 1e-9)
     x = change @ answer.x[: 2 * H]
-    after = size(data.norm, residual - A @ x[:H] - D @ x[H:])
+    after = norm_of(residual - A @ x[:H] - D @ x[H:], data.norm)
     bent = point.error * float(q @ x[H:] ** 2)
     expected = (
         math.hypot(after, math.sqrt(bent * point.error))

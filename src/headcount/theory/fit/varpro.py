@@ -1,18 +1,19 @@
-"""Least squares in the rates alone: variable projection (Golub and Pereyra 1973), one head at a
-time.
+"""Least squares in the rates alone: variable projection (Golub and Pereyra 1973), and one head at a
+time by it.
 
-For given rates the coefficients are a linear least-squares problem, so that only r(u) = (I - Q Q')
+For given rates (or other parameters u of the heads) the coefficients are a linear least-squares problem, so that only r(u) = (I - Q Q')
 rho is minimised, Q an orthonormal basis of the heads' columns. Kaufman's Jacobian drops the term
 that is quadratic in r,
 
     dr/du_h = -(I - Q Q') phi'(u_h) a_h,
 
-and steps are Levenberg's. Smooth kernels have one deep valley, which is followed from H to H + 1
+and steps are Levenberg's (`descend`). Smooth kernels have one deep valley, which is followed from H to H + 1
 heads by adding the rate whose column, made orthogonal to the others, explains most of the residual,
 or by spreading the rates anew.
 """
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -42,55 +43,85 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         added = [
             np.sort(np.append(rates, grid[k])) for k in _peaks(gains, 2 if len(rates) < 4 else 1)
         ]
-        tries = [descend(data, start) for start in added + spread(data, rates)]
-        if not tries:
+        starts = added + spread(data, rates)
+        if not starts:
             return
-        rates = min(tries, key=lambda pair: pair[1])[0]
+        model = rate_model(data)
+        tries = [descend(model, data.coordinate(data.bounded(start))) for start in starts]
+        rates = data.rates_at(min(tries, key=lambda pair: pair[1])[0])
         yield rates
 
 
-def descend(data: Sample, rates: np.ndarray) -> tuple[np.ndarray, float]:
-    """Levenberg's steps from `rates`: the local least-squares optimum and its squared error."""
-    u, damping = data.coordinate(data.bounded(rates)), 1e-2
-    residual, jacobian = _projected(data, u)
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """H columns that depend on parameters u [P]; parameter p is one of head p mod H.
+
+    `slopes` are d/du_p of the column that owns u_p, `clamp` keeps parameters where they may be, and
+    a step moves a parameter by `reach` at most.
+    """
+
+    target: np.ndarray  # [S]
+    columns: Callable[[np.ndarray], np.ndarray]  # [S, H]
+    slopes: Callable[[np.ndarray], np.ndarray]  # [S, P]
+    clamp: Callable[[np.ndarray], np.ndarray]  # [P]
+    reach: np.ndarray | float = 1.0
+
+    def projected(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The residual [S] after the best coefficients, and Kaufman's Jacobian [S, P]."""
+        Q, R = np.linalg.qr(self.columns(u))
+        diagonal = np.abs(np.diag(R))
+        R = R + np.diag(np.where(diagonal < 1e-14 * diagonal.max(), 1e-14 * diagonal.max(), 0.0))
+        a = np.linalg.solve(R, Q.T @ self.target)
+        owned = np.tile(a, len(u) // len(a))
+        return _without(Q, self.target), -_without(Q, self.slopes(u) * owned)
+
+
+def descend(
+    model: Model, start: np.ndarray, steps: int = STEPS, gain: float = 1e-6
+) -> tuple[np.ndarray, float]:
+    """Levenberg's steps from `start` until one gains less than `gain`: parameters of the local
+    least-squares optimum and its squared error.
+    """
+    u, damping = model.clamp(start), 1e-2
+    residual, jacobian = model.projected(u)
     error = residual @ residual
-    for _ in range(STEPS):
-        scale = np.linalg.norm(jacobian, axis=0)
-        scale = np.maximum(scale, 1e-8 * scale.max(initial=0.0) + 1e-300)
-        rows = np.concatenate([jacobian / scale, np.sqrt(damping) * np.eye(len(u))])
-        step = (
-            np.linalg.lstsq(rows, np.concatenate([-residual, np.zeros(len(u))]), rcond=None)[0]
-            / scale
+    for _ in range(steps):
+        after = model.clamp(
+            u + np.clip(_step(residual, jacobian, damping), -model.reach, model.reach)
         )
-        after = data.coordinate(data.rates_at(u + np.clip(step, -1.0, 1.0)))
-        new_residual, new_jacobian = _projected(data, after)
+        new_residual, new_jacobian = model.projected(after)
         new_error = new_residual @ new_residual
         if new_error < error:
             gained = 1 - new_error / error
-            u, residual, jacobian, error, damping = (
-                after,
-                new_residual,
-                new_jacobian,
-                new_error,
-                damping / 5,
-            )
-            if gained < 1e-6:
+            u, residual, jacobian, error = after, new_residual, new_jacobian, new_error
+            damping /= 5
+            if gained < gain:
                 break
         else:
             damping *= 8
             if damping > 1e6:
                 break
-    return data.rates_at(u), float(error)
+    return u, float(error)
 
 
-def _projected(data: Sample, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The residual [S] after the best coefficients, and Kaufman's Jacobian [S, H]."""
-    rates = data.rates_at(u)
-    Q, R = np.linalg.qr(data.columns(rates))
-    diagonal = np.abs(np.diag(R))
-    R = R + np.diag(np.where(diagonal < 1e-14 * diagonal.max(), 1e-14 * diagonal.max(), 0.0))
-    a = np.linalg.solve(R, Q.T @ data.target)
-    return _without(Q, data.target), -_without(Q, data.slopes(rates) * a)
+def _step(residual: np.ndarray, jacobian: np.ndarray, damping: float) -> np.ndarray:
+    """argmin |residual + J d|^2 + damping |D d|^2, D the sizes of J's columns.  [P]"""
+    count = jacobian.shape[1]
+    scale = np.linalg.norm(jacobian, axis=0)
+    scale = np.maximum(scale, 1e-8 * scale.max(initial=0.0) + 1e-300)
+    rows = np.concatenate([jacobian / scale, np.sqrt(damping) * np.eye(count)])
+    right = np.concatenate([-residual, np.zeros(count)])
+    return np.linalg.lstsq(rows, right, rcond=None)[0] / scale
+
+
+def rate_model(data: Sample) -> Model:
+    """The heads of a sample by their coordinate."""
+    return Model(
+        data.target,
+        lambda u: data.columns(data.rates_at(u)),
+        lambda u: data.slopes(data.rates_at(u)),
+        lambda u: data.coordinate(data.rates_at(u)),
+    )
 
 
 def spread(

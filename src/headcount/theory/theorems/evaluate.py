@@ -21,7 +21,7 @@ from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.named import targets, unnamed
 from headcount.memory.target import AbstractMemory, AbstractTarget
-from headcount.theory.families import family
+from headcount.theory.heads import family
 from headcount.theory.problem import Problem
 from headcount.theory.promised import Lemma, lag_lemma, lemma_of, refusals_of
 from headcount.theory.theorems.rate import log_norm, shared

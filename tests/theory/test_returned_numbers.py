@@ -5,11 +5,12 @@ import pytest
 from flint import fmpq
 
 from headcount.memory.kernels import Lag
-from headcount.theory.constructions import interpolation
-from headcount.theory.errors import measure
-from headcount.theory.families import Lin
-from headcount.theory.frozen import from_decimal, frozen, to_decimal, to_text
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.closed_forms import interpolation
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import Lin
+from headcount.theory.measure import measure
+from headcount.theory.problem import Problem
+from headcount.theory.returned_numbers import as_returned, from_decimal, to_decimal, to_text
 
 
 @pytest.mark.parametrize(
@@ -28,14 +29,14 @@ def test_decimals_are_rounded_to_nearest(value, digits):
 
 def test_tame_coefficients_stay_doubles():
     heads = HeadSum(Lin(), (0.5, 2.0), (fmpq(1, 3), fmpq(-2, 7)))
-    rounded, numbers, errors = frozen(Problem(Lag(1), Lin()), heads)
+    rounded, numbers, errors = as_returned(Problem(Lag(1), Lin()), heads)
     assert numbers == (1 / 3, -2 / 7)
     assert errors == measure(Problem(Lag(1), Lin()), rounded)
 
 
 def test_cancelling_coefficients_become_decimals_that_reproduce_the_error():
     problem, heads = Problem(Lag(10), Lin()), interpolation(10, 14, math.log(2))
-    rounded, numbers, errors = frozen(problem, heads)
+    rounded, numbers, errors = as_returned(problem, heads)
     assert all(isinstance(n, str) for n in numbers)
     again = HeadSum(Lin(), rounded.rates, tuple(from_decimal(n) for n in numbers))
     assert measure(problem, again).l1 == errors.l1

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Lag, Power
-from headcount.theory.families import family
 from headcount.theory.fit import best_coefficients
-from headcount.theory.fit.fixed import arnoldi
+from headcount.theory.fit.given_rates import arnoldi
+from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
 from ..reference import norm, residuals

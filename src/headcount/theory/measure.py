@@ -13,17 +13,21 @@ stream and do not count.
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import flint
+import numpy as np
 from flint import arb, fmpq
 
 from headcount.theory.balls import kernel_values, precision
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import AbstractDecay
+from headcount.theory.problem import Norm, Problem
 from headcount.theory.tails import TailBalls, Term, closed_form, tail_balls
 
 NARROW = 1e-8  # relative width at which an enclosure counts as a number
 MOST_LAGS = 1 << 16
 MOST_BITS = 1 << 15
+SHAPE_BITS = 160  # curves that are not decays do not cancel much
 NOTHING = 2.0**-150  # an error below this fraction of the kernel is as good as zero
 
 
@@ -108,20 +112,49 @@ def round_up(ball: arb) -> float:
     return max(value, 0.0)
 
 
+def norm_of(values: np.ndarray, norm: Norm) -> float:
+    """The norm of float64 values, for comparing candidates."""
+    if norm is Norm.L1:
+        return float(np.abs(values).sum())
+    if norm is Norm.L2:
+        return float(np.linalg.norm(values))
+    return float(np.abs(values).max(initial=0.0))
+
+
 def measure(problem: Problem, head_sum: HeadSum) -> Errors:
     """Enclose kernel - sum of heads."""
-    return measure_curves(
-        problem,
-        head_sum.rates,
-        lambda: [arb(a) for a in head_sum.coefficients],
-        weight_bits(head_sum),
-    )
+    if isinstance(head_sum.family, AbstractDecay):
+        return measure_curves(
+            problem,
+            head_sum.rates,
+            lambda: [arb(a) for a in head_sum.coefficients],
+            head_sum.weight_bits,
+        )
+    return _measure_shapes(problem, head_sum)
 
 
-def weight_bits(head_sum: HeadSum) -> int:
-    """log2 of sum|a|, rounded up, at least 0 (the sum itself may exceed a double)."""
-    total = sum((abs(a) for a in head_sum.coefficients), fmpq(0))
-    return max(int(total.p).bit_length() - int(total.q).bit_length() + 1, 0)
+def _measure_shapes(problem: Problem, head_sum: HeadSum) -> Errors:
+    """Curves without a closed form for their tail: lag by lag, and a bound beyond. Where they
+    cannot be summed only the window counts.
+    """
+    family = head_sum.family
+    with precision(SHAPE_BITS):
+        coefficients, rest = [arb(a) for a in head_sum.coefficients], arb(0)
+        values = head_values(problem, head_sum.curves, coefficients, problem.length)
+        if family.summable:
+            rest = sum(
+                (
+                    abs(a) * family.tail(curve, problem.length)
+                    for a, curve in zip(coefficients, head_sum.curves, strict=True)
+                ),
+                arb(0),
+            )
+        errors = measure_values(problem, values, rest)
+    if family.summable or not problem.tail_counts:
+        return errors
+    reason = "a rotary head does not decay: window only"
+    tail = dataclasses.replace(errors.tail, included=False, reason=reason)
+    return dataclasses.replace(errors, tail=tail)
 
 
 def measure_curves(
@@ -168,37 +201,15 @@ def measure_values(problem: Problem, values: list[arb], rest: arb) -> Errors:
 
 
 def head_values(
-    problem: Problem, rates: Sequence[float], coefficients: list[arb], length: int
+    problem: Problem, curves: Sequence[Any], coefficients: list[arb], length: int
 ) -> list[arb]:
-    """sum_h a_h phi(s; b_h) for s < length.  [S]"""
+    """sum_h a_h phi_h(s) for s < length.  [S]"""
     total = [arb(0)] * length
-    for rate, a in zip(rates, coefficients, strict=True):
-        if a.is_zero():
-            continue
-        geometric = problem.family.name == "lin" and math.isfinite(rate)
-        curve = (
-            _geometric(a, rate, length)
-            if geometric
-            else [a * c for c in problem.family.curve(rate, length)]
-        )
-        total = [x + c for x, c in zip(total, curve, strict=True)]
+    for curve, a in zip(curves, coefficients, strict=True):
+        if not a.is_zero():
+            values = problem.family.scaled(a, curve, length)
+            total = [x + c for x, c in zip(total, values, strict=True)]
     return total
-
-
-def _geometric(a: arb, rate: float, length: int) -> list[arb]:
-    """a, a q, a q^2, … by one product a lag. Once they are below the working precision a ball
-    about 0 stands for the rest.
-    """
-    ratio = (-arb(rate)).exp()
-    small = arb(2) ** -(flint.ctx.prec + 64)
-    values = [a]
-    for _ in range(length - 1):
-        following = values[-1] * ratio
-        if abs(following) < small and ratio < 1:
-            size = abs(following).upper()
-            return values + [(-size).union(size)] * (length - len(values))
-        values.append(following)
-    return values
 
 
 def norms(values: Sequence[arb]) -> tuple[arb, arb, arb]:
@@ -234,7 +245,7 @@ def _enclose(
     explicit, inside = norms(residual[first:]), norms(residual[first : problem.length])
     if not problem.tail_counts:
         return join(explicit, None), join(inside, None), join(norms(kernel[first:]), None), None
-    terms = [Term(-a, problem.family, b) for b, a in zip(rates, coefficients, strict=True)]
+    terms = [Term(-a, problem.decay, b) for b, a in zip(rates, coefficients, strict=True)]
     form = closed_form(problem.kernel)
     own = [Term(arb(1), *form)] if form else []
     rest = 0.0 if form or problem.kernel.support is not None else problem.kernel.tail(length)

@@ -28,13 +28,14 @@ from scipy.linalg import qr
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
-from headcount.theory.families import Lin, Log
-from headcount.theory.fit.choose import Fit
 from headcount.theory.fit.interior import solve
 from headcount.theory.fit.lp import fit_program, solved
 from headcount.theory.fit.sample import Sample, sample
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import Fit, HeadSum
+from headcount.theory.measure import exact_coefficient
+from headcount.theory.problem import Norm, Problem
 
 REF = Ref("brubeck-2021", "Section 2")
 TAIL_POINTS = 600
@@ -42,6 +43,7 @@ EXCHANGES = 30
 FIRST_USED = 20
 
 
+@one_thread()
 def best_coefficients(problem: Problem, rates: np.ndarray, *, lags_only: bool = False) -> Fit:
     """The best sum with these rates; `lags_only` leaves the tail out even where it counts."""
     rates = np.sort(np.asarray(rates, dtype=np.float64))
@@ -154,10 +156,7 @@ def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
     """
     if i >= len(data.lags):
         return lambda: arb(float(rows.distances[i]))
-    if isinstance(data.family, Lin):
-        return lambda: arb(float(data.lags[i]))
-    shift = 0 if isinstance(data.family, Log) else 1
-    return lambda: arb(float(data.lags[i]) + shift).log()
+    return lambda: data.family.exact_distance(int(data.lags[i]))
 
 
 def _interpolated(
@@ -179,7 +178,7 @@ def _interpolated(
                     answer[i, 0].is_finite() and answer[i, 0].rel_accuracy_bits() > 100 + bits // 4
                     for i in range(len(rates))
                 ):
-                    return tuple(_dyadic(answer[i, 0]) for i in range(len(rates)))
+                    return tuple(exact_coefficient(answer[i, 0]) for i in range(len(rates)))
             except ZeroDivisionError:  # singular at this precision
                 pass
         bits *= 2
@@ -197,11 +196,6 @@ def arnoldi(first: np.ndarray, ratio: np.ndarray, count: int) -> np.ndarray:
     return Q
 
 
-def _dyadic(x: arb) -> fmpq:
-    mantissa, exponent = x.mid().man_exp()
-    return fmpq(mantissa) * fmpq(2) ** int(exponent)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Rows:
     """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi
@@ -216,10 +210,10 @@ class _Rows:
 
 def _rows(data: Sample, rates: np.ndarray) -> _Rows:
     step = float(rates[1] - rates[0])
-    near = data.unit * data.distances(data.lags)
+    near = data.family.distance(data.lags)
     weights, beyond = np.zeros(len(near)), np.zeros(0)  # logarithms
     if len(data.starts):
-        far, width = _tail_points(data, float(rates[0]))
+        far, width = data.family.quadrature(data.length, float(rates[0]), TAIL_POINTS)
         near, weights, beyond = (
             np.concatenate([near, far]),
             np.concatenate([weights, width]),
@@ -230,16 +224,3 @@ def _rows(data: Sample, rates: np.ndarray) -> _Rows:
     return _Rows(
         first, np.exp(-step * near), np.concatenate([data.target[: len(data.lags)], beyond]), near
     )
-
-
-def _tail_points(data: Sample, slowest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and logarithms of quadrature weights beyond the window, as far as the slowest
-    head is felt.
-    """
-    if isinstance(data.family, Lin):
-        edges = np.linspace(data.length, data.length + 25 / slowest, TAIL_POINTS + 1)
-        return (edges[1:] + edges[:-1] - 1) / 2, np.log(np.diff(edges))
-    start = math.log(data.length - 0.5 if isinstance(data.family, Log) else data.length + 0.5)
-    u = start + 25 / max(slowest - 1, 1e-3) * np.linspace(0, 1, TAIL_POINTS + 1) ** 3
-    middle = (u[1:] + u[:-1]) / 2  # sum f(s) ~ int f(e^u) e^u du
-    return middle, np.log(np.diff(u)) + middle

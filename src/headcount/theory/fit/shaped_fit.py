@@ -1,120 +1,61 @@
 """Fits by heads that are not decays: what a different positional bias buys.
 
-One peak a lag isolates any lag (the leak 2e^{-p} falls with the sharpness, no cancellation); a
+One peak per lag isolates any lag (the leak 2e^{-p} falls with the sharpness, no cancellation); a
 table draws every kernel of one sign with one head, exactly; a rotary head reaches one lag of a
 finite window once its amplitudes, aligned at that lag, add up high enough. The amplitudes are the
 linear program  max d : sum_j r_j (1 - cos(theta_j x)) >= d for every other lag's distance x, sum_j
 r_j = 1;  scaled by log(S/eps)/d they leave a leak of at most eps.
 
-The errors come from `errors.measure_values`: the curves recomputed from their parameters in ball
+Which of them is best is decided by `measure`: the curves recomputed from their parameters in ball
 arithmetic.
 """
 
-import dataclasses
 import math
 
 import numpy as np
 import scipy.optimize
 import scipy.signal
 import scipy.sparse
-from flint import arb
 
-from headcount.core.errors import require, unknown
-from headcount.core.refs import Ref
-from headcount.theory.balls import precision
-from headcount.theory.errors import Errors, measure_values
+from headcount.core.errors import require
+from headcount.core.threads import one_thread
+from headcount.theory.head_sum import Fit, HeadSum, rational
+from headcount.theory.heads import Shaped
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
-from headcount.theory.shaped_heads import AbstractShape, Peak, Rotary, Table, frequencies
+from headcount.theory.shaped_curves import AbstractShape, Peak, Rotary, Table, frequencies
 
 DEFAULT_LEAK = 1e-9
-BITS = 160
 RIDGE = 1e-3
 
 
-@dataclasses.dataclass(frozen=True)
-class ShapedFit:
-    """sum_h a_h curve_h(s), with the error enclosed from these numbers."""
-
-    shapes: tuple[AbstractShape, ...]
-    coefficients: tuple[float, ...]
-    errors: Errors
-    method: str
-    ref: Ref
-
-    @property
-    def heads(self) -> int:
-        return len(self.shapes)
-
-    @property
-    def coefficient_sum(self) -> float:
-        return math.fsum(abs(a) for a in self.coefficients)
-
-    def values(self, length: int) -> np.ndarray:
-        """The fitted kernel in float64.  [S]"""
-        return sum(
-            (
-                a * shape.values(length)
-                for a, shape in zip(self.coefficients, self.shapes, strict=True)
-            ),
-            np.zeros(length),
-        )
-
-
-def fit_shaped(
-    problem: Problem, bias: str, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64
-) -> ShapedFit:
-    """The best of the bias's constructions. `problem` says which lags count (its family is not
-    used beyond that).
-    """
+@one_thread()
+def fit_shaped(problem: Problem, heads: int, leak: float = DEFAULT_LEAK, dims: int = 64) -> Fit:
+    """The best of the constructions for the problem's bias: peak, table or rope."""
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
     require(
         0 < leak < 1, f"leak {leak}", "between 0 and 1", "pass the error that one head may leave"
     )
-    if bias == "peak":
-        return _best(problem, _peaks(problem, heads, leak))
-    if bias == "table":
-        return _best(problem, [_tables(problem, heads)])
-    if bias == "rope":
-        require(
-            problem.window is not None
-            or problem.kernel.support is not None
-            or not problem.tail_counts,
-            "rope without a window",
-            "a finite window: a rotary head does not decay",
-            "pass --window 1024",
-        )
-        return _best(problem, _rotaries(problem, heads, leak, dims))
-    raise unknown("shaped bias", bias, ("peak", "table", "rope"))
+    endless = problem.window is None and problem.kernel.support is None and problem.tail_counts
+    require(
+        problem.family.summable or not endless,
+        f"{problem.family.name} without a window",
+        "a finite window: a rotary head does not decay",
+        "pass --window 1024",
+    )
+    family = problem.family
+    assert isinstance(family, Shaped)
+    candidates = {Peak: _peaks, Table: _tables, Rotary: _rotaries}[family.kind]
+    fits = [
+        Fit(HeadSum(family, tuple(shapes), tuple(rational(a) for a in weights)), method)
+        for method, shapes, weights in candidates(problem, heads, leak, dims)
+    ]
+    if len(fits) == 1:
+        return fits[0]
+    return min(fits, key=lambda fit: measure(problem, fit.head_sum)[problem.norm])
 
 
 Candidate = tuple[str, list[AbstractShape], np.ndarray]
-
-
-def _best(problem: Problem, candidates: list[Candidate]) -> ShapedFit:
-    fits = [_measured(problem, *candidate) for candidate in candidates]
-    return min(fits, key=lambda fit: fit.errors[problem.norm])
-
-
-def _measured(
-    problem: Problem, method: str, shapes: list[AbstractShape], coefficients: np.ndarray
-) -> ShapedFit:
-    with precision(BITS):
-        total, rest = [arb(0)] * problem.length, arb(0)
-        for shape, a in zip(shapes, coefficients, strict=True):
-            exact = arb(float(a))
-            total = [x + exact * c for x, c in zip(total, shape.balls(problem.length), strict=True)]
-            rest = rest + abs(exact) * (
-                arb(0) if isinstance(shape, Rotary) else shape.tail(problem.length)
-            )
-        errors = measure_values(problem, total, rest)
-    if any(isinstance(shape, Rotary) for shape in shapes) and problem.tail_counts:
-        windowed = dataclasses.replace(
-            errors.tail, included=False, reason="a rotary head does not decay: window only"
-        )
-        errors = dataclasses.replace(errors, tail=windowed)
-    return ShapedFit(
-        tuple(shapes), tuple(float(a) for a in coefficients), errors, method, shapes[0].ref
-    )
 
 
 def _target(problem: Problem) -> np.ndarray:
@@ -124,7 +65,7 @@ def _target(problem: Problem) -> np.ndarray:
     return values
 
 
-def _peaks(problem: Problem, heads: int, leak: float) -> list[Candidate]:
+def _peaks(problem: Problem, heads: int, leak: float, dims: int) -> list[Candidate]:
     target = _target(problem)
     sharpness = math.log(2.1 / leak)  # 2 sum_k e^{-p k^2} <= 2.1 e^{-p} for p >= 2
     sharpness = max(sharpness, 2.0)
@@ -235,7 +176,7 @@ def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.
     )
 
 
-def _tables(problem: Problem, heads: int) -> Candidate:
+def _tables(problem: Problem, heads: int, leak: float, dims: int) -> list[Candidate]:
     """One head for each sign that occurs; with one head only, the heavier sign."""
     target = _target(problem)
     parts = [(sign, np.maximum(sign * target, 0.0)) for sign in (1.0, -1.0)]
@@ -247,7 +188,7 @@ def _tables(problem: Problem, heads: int) -> Candidate:
         with np.errstate(divide="ignore"):
             shapes.append(Table(tuple(np.log(part[:last] / part.max()).tolist())))
         coefficients.append(sign * part.max())
-    return "free logits", shapes, np.array(coefficients)
+    return [("free logits", shapes, np.array(coefficients))]
 
 
 def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Candidate]:

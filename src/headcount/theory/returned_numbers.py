@@ -1,4 +1,4 @@
-"""The numbers that leave the house: doubles where doubles do, decimal strings where cancellation
+"""Coefficients as they are returned: doubles where doubles do, decimal strings where cancellation
 needs more digits.
 
 Coefficients are exact rationals inside. Rounded to doubles they may lose everything (1e30 terms
@@ -12,24 +12,24 @@ from fractions import Fraction
 
 from flint import fmpq
 
-from headcount.theory.errors import Errors, measure
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.head_sum import HeadSum, rational
+from headcount.theory.measure import Errors, measure
+from headcount.theory.problem import Problem
 
 Number = float | str
 KEEP = 1e-6
 GUARD_DIGITS = 10
 
 
-def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, ...], Errors]:
+def as_returned(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, ...], Errors]:
     """The heads as they will be returned, their coefficients as JSON holds them, and their
     measured error.
     """
     exact = measure(problem, head_sum)
     doubles = [_double(a) for a in head_sum.coefficients]
     if all(d is not None for d in doubles):
-        rounded = HeadSum(
-            head_sum.family, head_sum.rates, tuple(_rational(d) for d in doubles if d is not None)
-        )
+        exactly = tuple(rational(d) for d in doubles if d is not None)
+        rounded = HeadSum(head_sum.family, head_sum.curves, exactly)
         errors = exact if rounded == head_sum else measure(problem, rounded)
         if _as_good(problem, errors, exact):
             return rounded, tuple(d for d in doubles if d is not None), errors
@@ -38,7 +38,7 @@ def frozen(problem: Problem, head_sum: HeadSum) -> tuple[HeadSum, tuple[Number, 
         texts = tuple(
             to_decimal(a, max(17, digits - _behind(a, largest))) for a in head_sum.coefficients
         )
-        rounded = HeadSum(head_sum.family, head_sum.rates, tuple(from_decimal(t) for t in texts))
+        rounded = HeadSum(head_sum.family, head_sum.curves, tuple(from_decimal(t) for t in texts))
         errors = measure(problem, rounded)
         if _as_good(problem, errors, exact):
             return rounded, texts, errors
@@ -54,8 +54,7 @@ def _as_good(problem: Problem, rounded: Errors, exact: Errors) -> bool:
 
 
 def _digits(problem: Problem, head_sum: HeadSum, exact: Errors) -> int:
-    total = sum((abs(a) for a in head_sum.coefficients), fmpq(0))
-    size = _bits(total) * math.log10(2)
+    size = _bits(head_sum.weight) * math.log10(2)
     error = max(exact[problem.norm], 1e-25 * exact.kernel[problem.norm], 1e-300)
     return max(17, math.ceil(size - math.log10(error)) + GUARD_DIGITS)
 
@@ -84,10 +83,6 @@ def _double(value: fmpq) -> float | None:
         return int(value.p) / int(value.q)
     except OverflowError:
         return None
-
-
-def _rational(value: float) -> fmpq:
-    return fmpq(*value.as_integer_ratio())
 
 
 def to_decimal(value: fmpq, digits: int) -> str:

@@ -6,19 +6,28 @@ import mpmath
 import numpy as np
 import pytest
 
+from headcount.core.errors import InputError
 from headcount.memory.kernels import Exponential, Lag, Power
-from headcount.theory.families import Lin, Log, Log1p, family
-from headcount.theory.fit.closed import (
+from headcount.theory.closed_forms import (
+    best_bump,
+    bump_bound,
+    bump_heads,
+    chebyshev_bump,
     closed_forms,
+    dyadic,
+    interpolation,
+    interpolation_bound,
     lag_by_lin,
     lag_by_log,
     later_lag_by_lin,
     quadrature_rates,
-    within_budget,
 )
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import Lin, Log, Log1p, family
+from headcount.theory.measure import measure
+from headcount.theory.problem import Norm, Problem
 
-from ..reference import norm, residuals
+from .reference import norm, residuals
 
 
 def l1(kernel, head_sum, length, first=0):
@@ -129,7 +138,7 @@ def test_with_lag_zero_free_a_lag_takes_a_head_less(name, budget):
     problem = Problem(Lag(3), family(name), residual=True, budget=budget)
     forms = closed_forms(problem, 3, 0.0)
     assert forms[-1].head_sum.heads == 3 or math.isfinite(budget)
-    assert all(within_budget(f.head_sum, budget) for f in forms)
+    assert all(f.head_sum.within(budget) for f in forms)
     assert not forms[0].optimal
     assert len(closed_forms(problem, 2, 0.0)) == 1
     if name == "lin":
@@ -149,14 +158,14 @@ def test_every_form_is_within_its_budget():
     for name in ("lin", "log", "log1p"):
         for budget in (3.0, 1e3, 1e6):
             for form in closed_forms(Problem(Lag(2), family(name), budget=budget), 6, 0.0):
-                assert within_budget(form.head_sum, budget)
+                assert form.head_sum.within(budget)
 
 
 def test_within_budget_decides_exactly():
     third = HeadSum.of(Lin(), np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.1, 0.1]))
-    assert not within_budget(third, 0.3)  # three times the double 0.1 is above the double 0.3
-    assert within_budget(third, math.nextafter(0.3, 1))
-    assert within_budget(third, math.inf)
+    assert not third.within(0.3)  # three times the double 0.1 is above the double 0.3
+    assert third.within(math.nextafter(0.3, 1))
+    assert third.within(math.inf)
 
 
 def test_quadrature_rates_integrate_the_power_law():
@@ -171,3 +180,64 @@ def test_quadrature_rates_integrate_the_power_law():
         ) == pytest.approx(t**-0.5, rel=1e-4)
     assert len(quadrature_rates(Problem(Power(0.5), Log(), window=100), 8)) == 0
     assert len(quadrature_rates(Problem(Exponential(0.5), Lin()), 8)) == 0
+
+
+@pytest.mark.parametrize(
+    ("lag", "heads"), [(1, 9), (5, 45), (10, 97), (20, 207), (50, 577), (100, 1247), (952, 14915)]
+)
+def test_chebyshev_bump_heads_for_error_one_tenth(lag, heads):
+    assert bump_heads(Lin(), lag, 0.1, math.log(2) / lag, 1 / lag) == heads
+
+
+@pytest.mark.parametrize(
+    ("family", "lag", "heads"),
+    [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)],
+)
+def test_the_bump_keeps_its_bound(family, lag, heads):
+    step, decay = best_bump(family, lag, heads)
+    bump = chebyshev_bump(family, lag, heads, step, decay)
+    assert bump.heads == heads
+    assert measure(Problem(Lag(lag), family), bump).l1 <= bump_bound(
+        family, lag, heads, step, decay
+    )
+
+
+def test_an_even_number_of_heads_leaves_one_out():
+    assert chebyshev_bump(Lin(), 1, 8, 0.5, 0.5).heads == 7
+
+
+@pytest.mark.parametrize("lag", [1, 5, 10, 20])
+def test_interpolation_row(lag):
+    """Heads T + 4 with y = 1/2: certified <= .021, actual .011."""
+    heads = interpolation(lag, lag + 4, math.log(2))
+    error = measure(Problem(Lag(lag), Lin()), heads).l1
+    assert error <= interpolation_bound(lag, 3, 0.5) * (1 + 1e-5) <= 0.021
+    assert error <= 0.0107
+
+
+@pytest.mark.parametrize("lag", [1, 5, 20])
+def test_one_head_more_than_the_lag_reaches_one_tenth(lag):
+    assert measure(Problem(Lag(lag), Lin()), interpolation(lag, lag + 1, -math.log(0.08))).l1 <= 0.1
+
+
+def test_interpolation_bounds_of_the_notes():
+    assert interpolation_bound(10**3, 2, 0.5) == pytest.approx(0.29, abs=0.01)
+    assert interpolation_bound(10**3, 3, 0.5) == pytest.approx(0.021, abs=0.001)
+    assert interpolation_bound(10**3, 4, 0.5) == pytest.approx(7e-4, rel=0.1)
+
+
+def test_interpolation_weights_of_the_notes():
+    assert interpolation(5, 9, math.log(2)).coefficient_sum == pytest.approx(5e10, rel=0.05)
+    assert interpolation(10, 14, math.log(2)).coefficient_sum == pytest.approx(2e27, rel=0.05)
+
+
+def test_rates_are_exact_multiples():
+    step = dyadic(math.log(2))
+    rates = np.array(interpolation(6, 10, step).rates)
+    assert (rates == step * np.arange(1, 11)).all()
+    assert all((rate / step) == round(rate / step) for rate in rates)
+
+
+def test_too_few_heads_are_refused():
+    with pytest.raises(InputError, match="at least 6"):
+        interpolation(5, 5, 1.0)

@@ -7,25 +7,32 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.memory.kernels import kernels
 from headcount.theory.balls import precision
-from headcount.theory.families import Lin
+from headcount.theory.fit import fewest_heads
+from headcount.theory.fit.shaped_fit import fit_coefficients, fit_shaped, rotary_at
+from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
-from headcount.theory.rounding import Dtype
-from headcount.theory.shaped import fit_coefficients, fit_shaped, rotary_at
-from headcount.theory.shaped_fit import fewest_shaped, rounded_shaped
-from headcount.theory.shaped_heads import Peak, Rotary, Table, frequencies
+from headcount.theory.rounding import Dtype, measured_in
+from headcount.theory.shaped_curves import Peak, Rotary, Table, frequencies
 
 
-def problem(kernel, window=None, norm="l1"):
-    return Problem(kernels.build(kernel), Lin(), Norm(norm), window)
+def problem(kernel, bias, window=None, norm="l1"):
+    return Problem(kernels.build(kernel), family(bias), Norm(norm), window)
+
+
+def measured(asked, heads, **options):
+    """A fit's heads and their errors."""
+    found = fit_shaped(asked, heads, **options).head_sum
+    return found, measure(asked, found)
 
 
 @pytest.mark.parametrize("bias", ["peak", "table", "rope"])
 @pytest.mark.parametrize("lag", [0, 7, 99])
 def test_one_head_reaches_any_lag(bias, lag):
-    fit = fit_shaped(problem(f"lag:{lag}", 256), bias, 1)
-    assert fit.heads == 1
-    assert fit.errors.l1 <= 1.01e-9
-    assert fit.coefficient_sum == 1.0
+    heads, errors = measured(problem(f"lag:{lag}", bias, 256), 1)
+    assert heads.heads == 1
+    assert errors.l1 <= 1.01e-9
+    assert heads.coefficient_sum == 1.0
 
 
 @pytest.mark.parametrize(
@@ -38,17 +45,17 @@ def test_one_head_reaches_any_lag(bias, lag):
     ],
 )
 def test_errors_agree_with_mpmath(kernel, bias, heads):
-    asked = problem(kernel, 120)
-    fit = fit_shaped(asked, bias, heads)
+    asked = problem(kernel, bias, 120)
+    fit, errors = measured(asked, heads)
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
         for s in range(120):
             value = mpmath.fsum(
-                mpmath.mpf(a) * _curve(shape, s)
-                for a, shape in zip(fit.coefficients, fit.shapes, strict=True)
+                mpmath.mpf(float(a)) * _curve(shape, s)
+                for a, shape in zip(fit.coefficients, fit.curves, strict=True)
             )
             total += abs(asked.kernel.at(s, _Digits) - value)
-    assert fit.errors.l1 == pytest.approx(float(total), rel=1e-9)
+    assert errors.l1 == pytest.approx(float(total), rel=1e-9)
 
 
 class _Digits:
@@ -69,20 +76,21 @@ def _curve(shape, s):
 
 
 def test_a_table_draws_one_sign_with_one_head_and_both_with_two():
-    assert fit_shaped(problem("exp:0.1", 300), "table", 3).heads == 1
-    assert fit_shaped(problem("exp:0.1", 300), "table", 1).errors.relative.l1 < 1e-15
-    mixed = problem("osc:0.05,0.3", 300)
-    assert fit_shaped(mixed, "table", 2).errors.relative.l1 < 1e-15
+    assert measured(problem("exp:0.1", "table", 300), 3)[0].heads == 1
+    assert measured(problem("exp:0.1", "table", 300), 1)[1].relative.l1 < 1e-15
+    mixed = problem("osc:0.05,0.3", "table", 300)
+    assert measured(mixed, 2)[1].relative.l1 < 1e-15
     values = mixed.kernel.values(300)
-    one = fit_shaped(mixed, "table", 1).errors.l1
+    one = measured(mixed, 1)[1].l1
     assert one == pytest.approx(min(values[values > 0].sum(), -values[values < 0].sum()), rel=1e-9)
 
 
 def test_zero_entries_are_switched_off():
-    fit = fit_shaped(problem("lag:3"), "table", 1)
-    assert fit.shapes[0].logits == (-math.inf, -math.inf, -math.inf, 0.0)
-    assert fit.errors.l1 == 0.0
-    assert fit.shapes[0].parameters() == {"logits": [None, None, None, 0.0]}
+    heads, errors = measured(problem("lag:3", "table"), 1)
+    (table,) = heads.curves
+    assert table.logits == (-math.inf, -math.inf, -math.inf, 0.0)
+    assert errors.l1 == 0.0
+    assert heads.family.parameters(table) == {"logits": [None, None, None, 0.0]}
 
 
 def test_peaks_share_the_lags_of_a_sparse_kernel(tmp_path):
@@ -90,22 +98,22 @@ def test_peaks_share_the_lags_of_a_sparse_kernel(tmp_path):
     values = np.zeros(60)
     values[[3, 30, 59]] = [1.0, -2.0, 0.5]
     path.write_text("\n".join(str(v) for v in values))
-    fit = fit_shaped(problem(str(path)), "peak", 5)
-    assert fit.heads == 3
-    assert fit.errors.relative.l1 < 1.01e-9
-    assert [s.centre for s in fit.shapes] == [3.0, 30.0, 59.0]
+    heads, errors = measured(problem(str(path), "peak"), 5)
+    assert heads.heads == 3
+    assert errors.relative.l1 < 1.01e-9
+    assert [s.centre for s in heads.curves] == [3.0, 30.0, 59.0]
 
 
 def test_more_peaks_fit_better():
-    errors = [fit_shaped(problem("osc:0.1,0.4", 150), "peak", h).errors.l1 for h in (1, 3, 6)]
+    errors = [measured(problem("osc:0.1,0.4", "peak", 150), h)[1].l1 for h in (1, 3, 6)]
     assert errors[2] < errors[1] / 3 < errors[0] / 3
 
 
 def test_leak_sets_the_sharpness():
-    soft, sharp = (fit_shaped(problem("lag:9"), "peak", 1, leak=e) for e in (1e-2, 1e-12))
-    assert soft.shapes[0].sharpness < sharp.shapes[0].sharpness
-    assert soft.errors.l1 <= 1e-2
-    assert sharp.errors.l1 <= 1e-12
+    soft, sharp = (measured(problem("lag:9", "peak"), 1, leak=e) for e in (1e-2, 1e-12))
+    assert soft[0].curves[0].sharpness < sharp[0].curves[0].sharpness
+    assert soft[1].l1 <= 1e-2
+    assert sharp[1].l1 <= 1e-12
 
 
 @pytest.mark.parametrize(("lag", "length"), [(0, 64), (500, 1024), (952, 1024)])
@@ -146,28 +154,33 @@ def test_coefficients_are_optimal_in_their_norm(norm):
         )
 
 
-def test_fewest_shaped_reaches_the_tolerance_with_no_head_to_spare():
-    asked = problem("osc:0.1,0.4", 100)
-    fit = fewest_shaped(asked, "peak", 0.1)
-    assert fit.errors.relative.l1 <= 0.1
-    assert fit_shaped(asked, "peak", fit.heads - 1, leak=0.025).errors.relative.l1 > 0.1
+def test_fewest_heads_reach_the_tolerance_with_no_head_to_spare():
+    asked = problem("osc:0.1,0.4", "peak", 100)
+    heads = fewest_heads(asked, 0.1).head_sum
+    assert measure(asked, heads).relative.l1 <= 0.1
+    assert measured(asked, heads.heads - 1, leak=0.025)[1].relative.l1 > 0.1
 
 
 def test_narrow_formats_keep_a_peak():
-    asked = problem("lag:99")
-    fit = fit_shaped(asked, "peak", 1)
-    assert rounded_shaped(asked, fit, Dtype.FLOAT32).error.l1 < 1e-6
-    assert rounded_shaped(asked, fit, Dtype.BFLOAT16).error.l1 < 1e-2
+    asked = problem("lag:99", "peak")
+    heads = fit_shaped(asked, 1).head_sum
+    assert measured_in(asked, heads, Dtype.FLOAT32).l1 < 1e-6
+    assert measured_in(asked, heads, Dtype.BFLOAT16).l1 < 1e-2
 
 
-@pytest.mark.parametrize(
-    ("bias", "heads", "word"), [("peak", 0, "at least 1"), ("peek", 1, "nearest: 'peak'")]
-)
-def test_bad_requests_are_refused(bias, heads, word):
-    with pytest.raises(InputError, match=word):
-        fit_shaped(problem("lag:3"), bias, heads)
+def test_rotary_heads_are_judged_on_the_window():
+    _, errors = measured(problem("lag:3", "rope"), 1)
+    assert not errors.tail.included
+    assert errors.l1 == errors.window.l1
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(InputError, match="at least 1"):
+        fit_shaped(problem("lag:3", "peak"), 0)
+    with pytest.raises(InputError, match="nearest: 'peak'"):
+        problem("lag:3", "peek")
 
 
 def test_rope_needs_a_window():
     with pytest.raises(InputError, match="finite window"):
-        fit_shaped(problem("exp:0.1"), "rope", 1)
+        fit_shaped(problem("exp:0.1", "rope"), 1)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.theory.adaptive import adaptive_errors, fit_adaptive
-from headcount.theory.families import Lin, Log, Log1p
+from headcount.theory.adaptive_lags import adaptive_errors, fit_adaptive
+from headcount.theory.heads import Lin, Log, Log1p
 
 
 def slow_error(fit, B, length):

@@ -23,22 +23,22 @@ from scipy.special import zeta
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
-from headcount.theory.constructions import best_bump, chebyshev_bump, interpolation
-from headcount.theory.errors import (
-    exact_coefficient,
-    measure,
-    measure_curves,
-    precision,
-    weight_bits,
-)
-from headcount.theory.families import AbstractFamily
+from headcount.theory.balls import precision
+from headcount.theory.closed_forms import best_bump, chebyshev_bump, interpolation
 from headcount.theory.fit import fit_heads
-from headcount.theory.problem import HeadSum, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import AbstractDecay, AbstractFamily, Lin, Log, as_decay
+from headcount.theory.measure import exact_coefficient, measure, measure_curves
+from headcount.theory.problem import Norm, Problem
 
 LP_CELLS = 40_000  # lags x asked lags x heads up to which the linear program is worth its time
 LP_HEADS = 16
 FASTEST = 64.0
+# Lags are asked for by shifting the curve (lin) or by scaling it (log); log1p can do neither.
+LEMMAS = {Lin(): Ref("wang-e-2024", "Lemma F.2"), Log(): Ref("wang-e-2024", "Lemma F.5")}
+ROUNDING = 1e-9  # of the budget
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
 # float64 solves the smaller one well and the larger one roughly; the balls decide which was worth
 # more
@@ -51,7 +51,7 @@ class AdaptiveFit:
     first + i.
     """
 
-    family: AbstractFamily
+    family: AbstractDecay
     T: int
     head_sum: HeadSum  # a_h of the fixed problem at lag T; c_h = a_h phi(T; b_h)
     errors: tuple[float, ...]
@@ -72,11 +72,9 @@ class AdaptiveFit:
     @property
     def coefficients(self) -> tuple[fmpq, ...]:
         """c_h: what multiplies the curve that is moved by B."""
-        with precision(128 + weight_bits(self.head_sum)):
+        with precision(128 + self.head_sum.weight_bits):
             pairs = zip(self.head_sum.coefficients, self.head_sum.rates, strict=True)
-            return tuple(
-                exact_coefficient(arb(a) * _at_lag(self.family, b, self.T)) for a, b in pairs
-            )
+            return tuple(exact_coefficient(arb(a) * self.family.value(b, self.T)) for a, b in pairs)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -93,11 +91,14 @@ class AdaptiveFit:
         }
 
 
-def fit_adaptive(
-    T: int, family: AbstractFamily, heads: int, budget: float = math.inf
-) -> AdaptiveFit:
+@one_thread()
+def fit_adaptive(T: int, bias: AbstractFamily, heads: int, budget: float = math.inf) -> AdaptiveFit:
     """The best coefficients found for all lags up to T; `budget` bounds sum|a_h|."""
-    first = 0 if family.name == "lin" else 1
+    family = as_decay(bias)
+    require(
+        family in LEMMAS, f"adaptive lags with {family.name}", "lin or log", "choose one of these"
+    )
+    first = family.first_lag
     require(
         first <= T,
         f"largest lag {T}",
@@ -105,17 +106,11 @@ def fit_adaptive(
         "adaptive lags begin there",
     )
     require(heads >= 1, f"{heads} heads", "at least 1", "pass more heads")
-    require(
-        family.name in ("lin", "log"),
-        f"adaptive lags with {family.name}",
-        "lin or log",
-        "choose one of these",
-    )
-    candidates = [("zero", HeadSum(family, (0.0 if family.name == "lin" else 2.0,), (fmpq(0),)))]
+    candidates = [("zero", HeadSum(family, (2 * family.slowest(Norm.L1),), (fmpq(0),)))]
     candidates.append(
         ("Chebyshev bump (A)", chebyshev_bump(family, T, heads, *best_bump(family, T, heads)))
     )
-    if family.name == "lin" and heads > T:
+    if family.geometric and heads > T:
         candidates += [
             ("interpolation (B)", interpolation(T, heads, step))
             for step in (math.log(2), 1.0, 2.5, 6.0)
@@ -126,18 +121,16 @@ def fit_adaptive(
                 _movable(fit_heads(Problem(Lag(T), family, budget=budget), heads).head_sum),
             )
         )
-    if family.name == "log":
+    if not family.geometric:
         candidates += [
             ("linear program over all lags", h) for h in _linear_program(T, family, heads, budget)
         ]
-    ref = Ref("wang-e-2024", "Lemma F.2" if family.name == "lin" else "Lemma F.5")
-    within = [
-        (m, h)
-        for m, h in candidates
-        if sum((abs(a) for a in h.coefficients), fmpq(0)) <= _exact(budget)
+    within = [(m, h) for m, h in candidates if h.within(budget * (1 + ROUNDING))]
+    fits = [
+        AdaptiveFit(family, T, h, adaptive_errors(T, h), first, m, LEMMAS[family])
+        for m, h in within
     ]
-    fits = [AdaptiveFit(family, T, h, adaptive_errors(T, h), first, m, ref) for m, h in within]
-    return min(fits, key=lambda f: (max(f.error, GOOD_ENOUGH), weight_bits(f.head_sum)))
+    return min(fits, key=lambda f: (max(f.error, GOOD_ENOUGH), f.head_sum.weight_bits))
 
 
 def _movable(head_sum: HeadSum) -> HeadSum:
@@ -150,8 +143,8 @@ def _movable(head_sum: HeadSum) -> HeadSum:
 def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
     """The l1 error for every B from the first lag to T, each enclosed in balls and rounded up."""
     if all(a == 0 for a in head_sum.coefficients):
-        return (1.0,) * (T + 1 if head_sum.family.name == "lin" else T)
-    if head_sum.family.name == "lin":
+        return (1.0,) * (T + 1 - head_sum.family.first_lag)
+    if as_decay(head_sum.family).geometric:
         return _shift_errors(T, head_sum)
     return tuple(_scale_error(T, head_sum, B) for B in range(1, T + 1))
 
@@ -161,7 +154,7 @@ def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
     balls.
     """
     full = measure(Problem(Lag(T), head_sum.family), head_sum).l1
-    with precision(200 + 2 * weight_bits(head_sum)):
+    with precision(200 + 2 * head_sum.weight_bits):
         pairs = [
             (arb(a), arb(b)) for a, b in zip(head_sum.coefficients, head_sum.rates, strict=True)
         ]
@@ -187,11 +180,11 @@ def _scale_error(T: int, head_sum: HeadSum, B: int) -> float:
         ]
 
     return measure_curves(
-        Problem(Lag(B), head_sum.family), head_sum.rates, coefficients, weight_bits(head_sum)
+        Problem(Lag(B), head_sum.family), head_sum.rates, coefficients, head_sum.weight_bits
     ).l1
 
 
-def _linear_program(T: int, family: AbstractFamily, heads: int, budget: float) -> list[HeadSum]:
+def _linear_program(T: int, family: AbstractDecay, heads: int, budget: float) -> list[HeadSum]:
     """min over a of max over B of the l1 error on a window, the best of a few ladders of rates;
     nothing where that is too large.
     """
@@ -245,19 +238,6 @@ def _minimax(
         return None
     a = solved.x[:H] - solved.x[H : 2 * H]
     return float(np.abs(target - blocks @ a).reshape(T, S).sum(axis=1).max()), a
-
-
-def _at_lag(family: AbstractFamily, rate: float, lag: int) -> arb:
-    """phi(lag; rate) as a ball."""
-    return (-arb(rate) * lag).exp() if family.name == "lin" else arb(lag) ** -arb(rate)
-
-
-def _exact(budget: float) -> fmpq:
-    return (
-        fmpq(10) ** 4000
-        if math.isinf(budget)
-        else fmpq(*float(budget).as_integer_ratio()) * (1 + fmpq(1, 10**9))
-    )
 
 
 def _number(value: fmpq) -> float | str:

@@ -8,11 +8,12 @@ from flint import arb, fmpq
 
 from headcount.memory.kernels import kernels
 from headcount.theory.balls import precision
-from headcount.theory.constructions import chebyshev_bump, interpolation
+from headcount.theory.closed_forms import chebyshev_bump, interpolation
 from headcount.theory.crossings import Term, crossings
-from headcount.theory.errors import measure, round_up
-from headcount.theory.families import Lin, Log, family
-from headcount.theory.problem import HeadSum, Norm, Problem
+from headcount.theory.head_sum import HeadSum
+from headcount.theory.heads import Lin, Log, family
+from headcount.theory.measure import measure, norm_of, round_up
+from headcount.theory.problem import Norm, Problem
 from headcount.theory.tails import tail_balls
 
 from .reference import Digits, norm, residuals
@@ -212,3 +213,8 @@ def test_bump_with_tail_oscillating_far_out():
     errors = measure(Problem(kernels.build("lag:3"), Log()), bump)
     assert errors.tail.exact
     assert errors.l1 >= errors.window.l1
+
+
+def test_norm_of():
+    residual = np.array([3.0, -4.0])
+    assert [norm_of(residual, norm) for norm in (Norm.L1, Norm.L2, Norm.SUP)] == [7.0, 5.0, 4.0]

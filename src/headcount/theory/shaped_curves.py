@@ -1,4 +1,4 @@
-"""Head curves that are not decays: a quadratic bias (peak), a free bias a lag (table), a rotary
+"""Head curves that are not decays: a quadratic bias (peak), a free bias per lag (table), a rotary
 embedding (rope).
 
 Each is the exponential of a logit, scaled so that its largest value is about 1 (softmax does not
@@ -28,6 +28,7 @@ class AbstractShape(abc.ABC):
 
     name: ClassVar[str]
     ref: ClassVar[Ref]
+    summable: ClassVar[bool] = True  # has it a tail that can be summed?
 
     @abc.abstractmethod
     def values(self, length: int) -> np.ndarray:
@@ -79,7 +80,7 @@ class Peak(AbstractShape):
 
 @dataclasses.dataclass(frozen=True)
 class Table(AbstractShape):
-    """A free logit a lag; -inf switches a lag off."""
+    """A free logit per lag; -inf switches a lag off."""
 
     logits: tuple[float, ...]
     name = "table"
@@ -111,6 +112,7 @@ class Rotary(AbstractShape):
     base: float = 10000.0
     name = "rope"
     ref = Ref("su-2021", "Section 3.2")
+    summable = False
 
     @property
     def dims(self) -> int:

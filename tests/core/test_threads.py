@@ -1,0 +1,91 @@
+"""One BLAS thread inside, the setting that was there before outside."""
+
+import threading
+import time
+
+import pytest
+import scipy.linalg  # noqa: F401  (its BLAS is not numpy's)
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from headcount.core.threads import one_thread
+from headcount.memory.kernels import Lag
+from headcount.theory.bounds import best, lower_bound
+from headcount.theory.heads import Lin
+from headcount.theory.kernel_fit import fit_kernel
+from headcount.theory.problem import Problem
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in ThreadpoolController().info()}
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS does not take two threads")
+        yield
+
+
+def test_one_inside_and_as_before_outside(two_threads):
+    with one_thread():
+        assert blas_threads() == {1}
+        with one_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_restored_after_an_error(two_threads):
+    with pytest.raises(KeyError), one_thread():
+        raise KeyError
+    assert blas_threads() == {2}
+
+
+def test_another_python_thread_leaves_the_setting_as_it_was(two_threads):
+    @one_thread()
+    def work():
+        seen.append(blas_threads())
+
+    seen: list[set[int]] = []
+    other = threading.Thread(target=work)
+    with one_thread():
+        other.start()
+        other.join()
+        assert blas_threads() == {1}
+    assert seen == [{1}]
+    assert blas_threads() == {2}
+
+
+def test_nesting_is_quick():
+    with one_thread():
+        start = time.perf_counter()
+        for _ in range(1000):
+            with one_thread():
+                pass
+        assert time.perf_counter() - start < 0.1
+
+
+def test_a_fit_runs_on_one_thread(two_threads):
+    seen = []
+    fit_kernel(
+        "lag:2", heads=4, budget=1e3, certify=False, progress=lambda _: seen.append(blas_threads())
+    )
+    assert seen
+    assert all(threads == {1} for threads in seen)
+    assert blas_threads() == {2}
+
+
+def test_a_lower_bound_runs_on_one_thread(two_threads, monkeypatch):
+    seen = []
+    dual = best.dual_bound
+
+    def watched(*arguments, **options):
+        seen.append(blas_threads())
+        return dual(*arguments, **options)
+
+    monkeypatch.setattr(best, "dual_bound", watched)
+    lower_bound(Problem(Lag(2), Lin(), budget=1e3), 4)
+    assert seen
+    assert all(threads == {1} for threads in seen)
+    assert blas_threads() == {2}
