@@ -37,6 +37,8 @@ def drawn(seed: int) -> tuple[Question, Problem, int | None]:
     budget = math.inf if rng.random() < 0.4 else float(10 ** rng.uniform(0, 4))
     residual = bool(rng.random() < 0.3)
     window = None if rng.random() < 0.2 else int(rng.integers(max(2, ends), 13))
+    if window is not None and rng.random() < 0.3:
+        window = max(2, ends)  # lags end where the kernel does
     first = 1 if residual or bias == "log" or kernel[0] == "power" else 0
     if window is not None:
         window = max(window, first + 1)
