@@ -103,6 +103,27 @@ def test_no_bound_contradicts_brute_force_on_many_questions(batch):
     assert not found, "\n".join(found)
 
 
+@repaired
+@pytest.mark.parametrize(
+    ("kernel", "bias", "norm", "heads", "budget", "window"),
+    [
+        (("lag", (6,)), "lin", "l1", 6, math.inf, 7),
+        (("lag", (5,)), "lin", "sup", 5, math.inf, 6),
+        (("exp", (0.01,)), "log", "l1", 4, 2e4, 60),
+        (("power", (0.3,)), "log", "l1", 1, 100.0, None),
+        (("lag", (3,)), "log", "sup", 6, 100.0, None),
+        (("exp", (0.3,)), "log", "l2", 1, math.inf, 2),  # one lag counts
+    ],
+)
+def test_questions_that_were_answered_wrongly(kernel, bias, norm, heads, budget, window):
+    first = 1 if bias == "log" else 0
+    stop = DEFAULT_WINDOW if kernel[0] == "power" else window
+    text = f"{kernel[0]}:{kernel[1][0]}"
+    problem = Problem(kernels.build(text), family(bias), Norm(norm), window, budget)
+    question = Question(kernel, bias, norm, heads, budget, first, stop)
+    assert not contradicted(lower_bound(problem, heads).value, question)
+
+
 def test_questions_are_of_every_sort():
     """Each combination that has been wrong once is among the quick questions, with a bound."""
     asked = [drawn(seed)[0] for seed in range(QUICK)]
