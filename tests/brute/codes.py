@@ -2,8 +2,8 @@
 
 A head without dot product adds up the past with fixed weights: c_t = sum_s phi(s) x_{t-s}. On
 tokens ±1 of bounded length it takes finitely many values, and a readout is a function of these
-values and of x_t. Values closer together than `gap` are taken for one. So the best error of *any* readout is
-half the spread of the answers within a group of sequences that it cannot tell apart.
+values and of x_t. Values closer together than `gap` are taken for one. So the best error of *any*
+readout is half the spread of the answers within a group of sequences that it cannot tell apart.
 Nothing of `headcount` is used.
 """
 

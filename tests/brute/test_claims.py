@@ -34,6 +34,8 @@ def drawn(seed: int) -> tuple[Question, Problem, int | None]:
     budget = math.inf if rng.random() < 0.4 else float(10 ** rng.uniform(0, 4))
     residual = bool(rng.random() < 0.3)
     window = None if rng.random() < 0.2 else int(rng.integers(max(2, ends), 13))
+    if window is not None and rng.random() < 0.3:
+        window = max(2, ends)  # lags end where the kernel does
     first = 1 if residual or bias == "log" or kernel[0] == "power" else 0
     if window is not None:
         window = max(window, first + 1)
@@ -94,6 +96,27 @@ def test_no_bound_contradicts_brute_force_on_many_questions(batch):
     seeds = range(batch * BATCH, (batch + 1) * BATCH)
     found = [said for said in map(contradiction, seeds) if said is not None]
     assert not found, "\n".join(found)
+
+
+@repaired
+@pytest.mark.parametrize(
+    ("kernel", "bias", "norm", "heads", "budget", "window"),
+    [
+        (("lag", (6,)), "lin", "l1", 6, math.inf, 7),
+        (("lag", (5,)), "lin", "sup", 5, math.inf, 6),
+        (("exp", (0.01,)), "log", "l1", 4, 2e4, 60),
+        (("power", (0.3,)), "log", "l1", 1, 100.0, None),
+        (("lag", (3,)), "log", "sup", 6, 100.0, None),
+        (("exp", (0.3,)), "log", "l2", 1, math.inf, 2),  # one lag counts
+    ],
+)
+def test_questions_that_were_answered_wrongly(kernel, bias, norm, heads, budget, window):
+    first = 1 if bias == "log" else 0
+    stop = DEFAULT_WINDOW if kernel[0] == "power" else window
+    text = f"{kernel[0]}:{kernel[1][0]}"
+    problem = Problem(kernels.build(text), family(bias), Norm(norm), window, budget)
+    question = Question(kernel, bias, norm, heads, budget, first, stop)
+    assert not contradicted(lower_bound(problem, heads).value, question)
 
 
 def test_questions_are_of_every_sort():

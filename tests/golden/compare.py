@@ -1,0 +1,145 @@
+"""Stored answers beside today's: which leaves differ, and whether each difference is told.
+
+An answer is a tree of JSON values; a leaf has a path such as `error.l1` or
+`rows[lin/dp-free/fixed].reachable`. Rows of tables are named by what they are about, so that a row
+that moved is no difference. A field that did not exist before is none either; a row is.
+"""
+
+import dataclasses
+import enum
+import fnmatch
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+# How far numbers may be apart, relative to the larger one, and at all: below the second they are
+# nothing but rounding.
+EXACT = (1e-6, 1e-12)
+# Rounding to a short format is a step function of the weights: equal weights round alike, weights
+# that differ in the ninth digit do not. So up to twice as much, and a few units of float32.
+ROUNDED, COARSE = {"error_float32", "error_bfloat16", "rounding"}, (0.5, 1e-6)
+# What names a row of a table.
+ROW_NAMES = (("bias", "attention", "normaliser", "construction"), ("experiment", "variant", "id"),
+             ("part", "cell"), ("layer", "part", "space"), ("name",))  # fmt: skip
+MISSING = "(missing)"
+
+
+class Kind(enum.StrEnum):
+    """Why an answer may differ from the stored one."""
+
+    FALSE_BEFORE = "false before"  # what was said was wrong
+    SMALLER_NOW = "smaller now"  # a number that is better the smaller it is
+    SCOPE_SAID = "scope said"  # the same fact, with what it holds for
+    RENAMED = "renamed"  # the same value under another path, `to`
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A leaf that is not what it was."""
+
+    case: str
+    path: str
+    before: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.case!r} {self.path}: {self.before!r} before, {self.now!r} now"
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """A line of `differences.toml`: which leaves (with * and ? as in file names), and why."""
+
+    case: str
+    path: str
+    kind: Kind
+    why: str
+    to: str = ""
+
+    def __post_init__(self):
+        assert (self.kind is Kind.RENAMED) == bool(self.to), f"{self}: `to` is for renamed fields"
+        assert self.why, f"{self}: say why"
+        assert "\n" not in self.why, f"{self}: one line"
+
+    def matches_case(self, case: str) -> bool:
+        return _like(case, self.case)
+
+    def covers(self, difference: Difference, now: dict[str, Any]) -> bool:
+        """Is this the difference that was told? `now`: today's leaves of the case."""
+        if not (self.matches_case(difference.case) and _like(difference.path, self.path)):
+            return False
+        before = difference.before
+        if self.kind is Kind.RENAMED:
+            return _same(before, now.get(self.to, MISSING), self.to)
+        if self.kind is Kind.SMALLER_NOW:
+            return _number(before) and _number(difference.now) and difference.now < before
+        return True
+
+
+def read_told(path: Path) -> list[Told]:
+    """The list of differences; an unknown key or kind is an error."""
+    rows = tomllib.loads(path.read_text()).get("difference", [])
+    return [Told(**{**row, "kind": Kind(row["kind"])}) for row in rows]
+
+
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Path → plain value. Empty lists and mappings are leaves too."""
+    if isinstance(value, dict) and value:
+        parts = {f"{path}.{key}" if path else str(key): item for key, item in value.items()}
+    elif isinstance(value, list) and value:
+        parts = {f"{path}[{name}]": item for name, item in zip(_names(value), value, strict=True)}
+    else:
+        return {path: value}
+    return {leaf: v for name, item in parts.items() for leaf, v in leaves(item, name).items()}
+
+
+def _names(rows: list[Any]) -> list[str]:
+    """What a row is about where that tells rows apart, else its place."""
+    for keys in ROW_NAMES:
+        if all(isinstance(row, dict) and all(key in row for key in keys) for row in rows):
+            names = ["/".join(str(row[key]) for key in keys) for row in rows]
+            if len(set(names)) == len(names):
+                return names
+    return [str(i) for i in range(len(rows))]
+
+
+def differences(case: str, before: Any, now: Any) -> list[Difference]:
+    """Every leaf that is gone or another, and every row or item that is new."""
+    old, new = leaves(before), leaves(now)
+    found = [
+        Difference(case, path, value, new.get(path, MISSING))
+        for path, value in old.items()
+        if not _same(value, new.get(path, MISSING), path)
+    ]
+    for path, value in new.items():
+        if path not in old and _in_new_row(path, old):
+            found.append(Difference(case, path, MISSING, value))
+    return found
+
+
+def _in_new_row(path: str, old: dict[str, Any]) -> bool:
+    """Is the leaf part of a row that a stored table does not have?"""
+    for end, letter in enumerate(path):
+        if letter == "]":
+            row, table = path[: end + 1], path[: path.rfind("[", 0, end)]
+            stood = any(known == table or known.startswith(f"{table}[") for known in old)
+            if stood and not any(known.startswith(row) for known in old):
+                return True
+    return False
+
+
+def _same(before: Any, now: Any, path: str) -> bool:
+    if not (_number(before) and _number(now)):
+        return type(before) is type(now) and before == now
+    relative, absolute = COARSE if ROUNDED & set(path.split(".")) else EXACT
+    return math.isclose(before, now, rel_tol=relative, abs_tol=absolute)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _like(text: str, pattern: str) -> bool:
+    """As for file names; brackets stand for themselves."""
+    return fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))

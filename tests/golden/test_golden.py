@@ -1,0 +1,121 @@
+"""Today's answers are the stored ones, except for what `differences.toml` tells.
+
+A difference that is not told fails, and so does a line that tells of none any more.
+"""
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.cases import CASES
+from tests.golden.compare import Difference, Kind, Told, differences, leaves, read_told
+from tests.golden.record import FILE, answer
+
+TOLD = read_told(Path(__file__).with_name("differences.toml"))
+STORED = json.loads(FILE.read_text())
+BY_NAME = {case.name: case for case in CASES}
+
+
+@functools.cache
+def _compared(name: str) -> tuple[list[Difference], dict]:
+    now = json.loads(json.dumps(answer(BY_NAME[name])))
+    return differences(name, STORED[name], now), leaves(now)
+
+
+def _check(name: str) -> None:
+    found, now = _compared(name)
+    untold = [str(d) for d in found if not any(told.covers(d, now) for told in TOLD)]
+    assert not untold, "differs from what is stored:\n" + "\n".join(untold)
+    stale = [
+        told
+        for told in TOLD
+        # a line about many cases must hold in one of them: `test_every_line_…`
+        if told.case == name and not any(told.covers(d, now) for d in found)
+    ]
+    assert not stale, f"told, but equal now: {stale}"
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES if case.quick])
+def test_quick_answers_are_the_stored_ones(name):
+    _check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [case.name for case in CASES if not case.quick])
+def test_answers_are_the_stored_ones(name):
+    _check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [told for told in TOLD if told.case not in STORED], ids=str)
+def test_every_line_about_many_cases_still_holds_in_one(told):
+    cases = [case.name for case in sorted(CASES, key=lambda case: not case.quick)]
+    cases = [name for name in cases if told.matches_case(name)]
+    assert any(told.covers(d, _compared(name)[1]) for name in cases for d in _compared(name)[0])
+
+
+def test_every_case_is_stored_and_the_file_stays_small():
+    assert set(STORED) == set(BY_NAME)
+    assert len(BY_NAME) == len(CASES)
+    assert FILE.stat().st_size < 400_000
+
+
+def test_every_construction_and_target_family_is_among_the_cases():
+    import headcount as hc
+
+    text = json.dumps(STORED)
+    for name in hc.constructions.names():
+        assert f'"construction": "{name}"' in text or f"--theorem {name}" in text, name
+    kinds = {word.split(":")[0] for case in CASES for word in case.words}
+    untested = {"stdlib"} | {name for name in hc.targets.names() if name.startswith("exp-")}
+    assert set(hc.targets.names()) - untested <= kinds
+
+
+BEFORE = {"a": 1.0, "text": "x", "rows": [{"name": "p", "v": 1.0}, {"name": "q", "v": None}]}
+
+
+@pytest.mark.parametrize(
+    ("now", "paths"),
+    [
+        (BEFORE, []),
+        ({**BEFORE, "new": 3}, []),
+        ({**BEFORE, "a": 1 + 1e-7}, []),
+        ({**BEFORE, "a": 1 + 1e-5}, ["a"]),
+        ({**BEFORE, "a": True}, ["a"]),
+        ({**BEFORE, "text": "y"}, ["text"]),
+        ({"a": 1.0, "rows": BEFORE["rows"]}, ["text"]),
+        ({**BEFORE, "rows": BEFORE["rows"][::-1]}, []),
+        ({**BEFORE, "rows": BEFORE["rows"][:1]}, ["rows[q].name", "rows[q].v"]),
+        ({**BEFORE, "rows": [*BEFORE["rows"], {"name": "r"}]}, ["rows[r].name"]),
+        ({**BEFORE, "rows": [{**BEFORE["rows"][0], "w": 1}, BEFORE["rows"][1]]}, []),
+    ],
+)
+def test_what_counts_as_a_difference(now, paths):
+    assert [d.path for d in differences("case", BEFORE, now)] == paths
+
+
+@pytest.mark.parametrize(
+    ("told", "now", "covered"),
+    [
+        (Told("c*", "a", Kind.SMALLER_NOW, "why"), {"a": 0.5}, True),
+        (Told("c*", "a", Kind.SMALLER_NOW, "why"), {"a": 1.5}, False),
+        (Told("c*", "a", Kind.FALSE_BEFORE, "why"), {"a": 1.5}, True),
+        (Told("d*", "a", Kind.FALSE_BEFORE, "why"), {"a": 1.5}, False),
+        (Told("c", "a", Kind.RENAMED, "why", to="b"), {"b": 1.0}, True),
+        (Told("c", "a", Kind.RENAMED, "why", to="b"), {"b": 2.0}, False),
+        (Told("c", "rows[*].v", Kind.SCOPE_SAID, "why"), {"a": 2.0}, False),
+    ],
+)
+def test_what_a_line_covers(told, now, covered):
+    (difference,) = differences("c", {"a": 1.0}, now)
+    assert told.covers(difference, now) is covered
+
+
+def test_a_line_must_say_what_it_is():
+    for bad in ({"kind": "nicer"}, {"kind": "renamed"}, {"kind": "false before", "to": "b"}):
+        with pytest.raises((ValueError, AssertionError)):
+            Told(**{"case": "c", "path": "a", "why": "w", **bad, "kind": Kind(bad["kind"])})
+    with pytest.raises(AssertionError, match="say why"):
+        Told("c", "a", Kind.FALSE_BEFORE, "")
