@@ -20,8 +20,10 @@ ORDER = (
     "construct",
     "train",
     "lab",
+    "experiments",
     "diagnose",
     "report",
+    "pipeline",
     "web",
     "cli",
 )

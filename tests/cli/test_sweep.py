@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from headcount.core.spec import content_hash
-from headcount.lab.example import EXAMPLE
-from tests.lab.toy import ToySpec, record
+from headcount.lab.sweep.sweep_plan import EXAMPLE
+from tests.lab.sweep.toy import ToySpec, record
 
 ROOT = Path(__file__).parents[2]
 TOY = (
-    "import sys; import headcount.lab.trainer as t; from tests.lab.toy import Toy; t.Trainer = Toy;"
+    "import sys; import headcount.lab.sweep.trainer as t; from tests.lab.sweep.toy import Toy; t.Trainer = Toy;"
     " import headcount.cli; headcount.cli.main()"
 )
 PLAN = "baseline: {seconds: 0.01}\naxes:\n  value: [0, 1, 2]\n  shape: [a, b]\nseeds: 2\n"
@@ -226,11 +226,11 @@ def test_bad_input_is_refused_in_one_line_with_nothing_changed(
     connection.close()
     before = {file.name: file.read_bytes() for file in place.iterdir()}
     import headcount.cli
-    import headcount.lab.trainer
-    from tests.lab.toy import Toy
+    import headcount.lab.sweep.trainer
+    from tests.lab.sweep.toy import Toy
 
     monkeypatch.chdir(place)
-    monkeypatch.setattr(headcount.lab.trainer, "Trainer", Toy)
+    monkeypatch.setattr(headcount.lab.sweep.trainer, "Trainer", Toy)
     monkeypatch.setattr(sys, "argv", ["headcount", *arguments])
     with pytest.raises(SystemExit) as ended:
         headcount.cli.main()
