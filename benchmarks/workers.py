@@ -18,7 +18,7 @@ from pathlib import Path
 from headcount.lab.sweep.driver import sweep
 from headcount.lab.sweep.local_engine import LocalEngine, cores
 from headcount.lab.sweep.store import Store
-from headcount.train.spec import RunSpec
+from headcount.train.run_spec import RunSpec
 
 RUNS, STEPS, ROUNDS = 8, 8_000, 2
 BAR = 1.8

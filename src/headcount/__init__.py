@@ -50,7 +50,7 @@ _PUBLIC = {
     "headcount.theory.kernel_fit": ("KernelFit", "fit_kernel"),
     "headcount.theory.theorems": ("Evaluated", "bound"),
     "headcount.train": ("Record", "Run", "train"),
-    "headcount.train.spec": ("RunSpec", "TrainSpec"),
+    "headcount.train.run_spec": ("RunSpec", "TrainSpec"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -23,7 +23,7 @@ from headcount.experiments import chosen, studies_of
 from headcount.lab.judge.verdict import Verdict
 from headcount.lab.study import Profile, Study
 from headcount.lab.study_outcome import StudyOutcome
-from headcount.lab.sweep.progress import Say, silent, told
+from headcount.lab.sweep.progress import Say, progress_teller, silent
 from headcount.report.folder import ready
 from headcount.report.write import check_replaced, verdict_rows, write
 
@@ -113,7 +113,7 @@ def _reproduce(
             studies,
             folder / STORE,
             engine=LocalEngine(workers),
-            watch=told(say),
+            watch=progress_teller(say),
             numbers=work.numbers,
         )
         errata, rates = work.errata(), work.rates()

@@ -33,7 +33,7 @@ def command(*arguments):
 
 
 def run(*arguments, cwd, **options):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((*sys.path, str(ROOT))), "COLUMNS": "150"}
     return subprocess.run(
         command(*arguments),
         capture_output=True,
@@ -89,7 +89,7 @@ def test_a_sweep_its_status_and_its_results(place):
 def test_parquet_comes_on_stdout(place):
     parquet = pytest.importorskip("pyarrow.parquet")
     run("sweep", "plan.yaml", cwd=place)
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((*sys.path, str(ROOT)))}
     done = subprocess.run(
         command("results", "runs.sqlite", "--parquet"), capture_output=True, cwd=place, env=env
     )
@@ -124,7 +124,7 @@ def test_failures_end_with_1_and_say_how_to_go_on(place):
 
 def test_interrupt_ends_with_130_and_says_how_to_go_on(place):
     (place / "long.yaml").write_text("baseline: {seconds: 0.2}\nseeds: 50\n")
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((*sys.path, str(ROOT)))}
     driver = subprocess.Popen(
         command("sweep", "long.yaml"),
         cwd=place,
@@ -160,7 +160,12 @@ def _stored(path):
 def on_terminal(arguments, cwd):
     """stdout and stderr as a terminal shows them, and the exit code."""
     main, child = pty.openpty()
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "150"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((*sys.path, str(ROOT))),
+        "TERM": "xterm",
+        "COLUMNS": "150",
+    }
     process = subprocess.Popen(
         command(*arguments), cwd=cwd, env=env, stdout=child, stderr=child, stdin=child
     )

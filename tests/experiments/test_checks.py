@@ -14,7 +14,7 @@ from headcount.lab.run_studies import planned
 from headcount.lab.study import Profile, Variant
 from headcount.memory.kernels import kernels
 from headcount.train.run import train
-from headcount.train.spec import RunSpec
+from headcount.train.run_spec import RunSpec
 
 TRAINED = ("depth", "heads", "bias", "failures")
 

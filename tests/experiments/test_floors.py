@@ -1,10 +1,14 @@
 """Floors of the toy experiments equal known figures, and bound what they claim to bound."""
 
+import dataclasses
 import functools
 
 import numpy as np
 import pytest
 
+from headcount.core.claims import Claim, Lags, Norm, Readout, Scope, Sense, Status
+from headcount.core.refs import Ref
+from headcount.experiments.floors import loss_bound
 from headcount.experiments.kernel_floors import kernel_numbers
 from headcount.experiments.paper import (
     experiment_1b,
@@ -74,10 +78,12 @@ KNOWN = {
 @pytest.mark.parametrize(("reading", "bias"), KNOWN)
 def test_far_signs_have_certified_floors(reading, bias):
     for budget, known in zip((1e3, 1e9), KNOWN[reading, bias], strict=True):
-        floor, found = affine_floor(f"exp-2b:reading={reading}", bias, budget)
-        assert found.certified
-        assert (found.heads, found.budget, found.lowest_rate) == (None, budget, 0.0)
-        assert floor == pytest.approx(known, abs=0.01)
+        target = f"exp-2b:reading={reading}"
+        floor = affine_floor(target, bias, budget)
+        assert floor.holds_for == f"sum|a| <= {budget:.6g}"  # any heads, any rates, all such lags
+        assert floor.value == pytest.approx(known, abs=0.01)
+        any_readout = affine_floor(target, bias, budget, readout=Readout.ANY)
+        assert any_readout.holds_for == f"{floor.holds_for}, a linear readout"
 
 
 def test_numbers_of_an_unreachable_arm():
@@ -85,7 +91,7 @@ def test_numbers_of_an_unreachable_arm():
     assert numbers.possible == pytest.approx(3)
     assert 2.7 < numbers.lower < 3
     assert "affine" in numbers.note
-    assert numbers.lower_for == "affine readouts with sum|a| <= 1e+09"
+    assert numbers.lower_for == "sum|a| <= 1e+09, a linear readout"
     assert "vacuous" in numbers.promised_text
     assert promised("exp-2b:reading=positions", "lin", 64, 2)[0] > 1e10
 
@@ -206,3 +212,23 @@ def test_triangle_floor_holds_against_fitted_functions():
             best = min(best, float(np.mean((columns @ fit - wave) ** 2)))
         assert lower(4, m) <= best + 1e-4
         assert best < VARIANCE
+
+
+ASKED = Scope(bias="lin", heads=4, norm=Norm.L2, lags=Lags(1, 100))
+
+
+@pytest.mark.parametrize(
+    ("scope", "status", "wanted"),
+    [
+        (ASKED, Status.PROVED, (2.5, "")),
+        (dataclasses.replace(ASKED, heads=None, lags=Lags(1, 50)), Status.PROVED, (2.5, "")),
+        (dataclasses.replace(ASKED, weight=1e3), Status.PROVED, (2.5, "sum|a| <= 1000")),
+        (dataclasses.replace(ASKED, lowest_rate=1.0), Status.PROVED, (2.5, "rates >= 1")),
+        (dataclasses.replace(ASKED, lags=Lags(1)), Status.PROVED, None),  # counts more errors
+        (ASKED, Status.CONJECTURED, None),
+    ],
+)
+def test_a_bound_is_a_floor_only_where_its_scope_reaches_the_arm(scope, status, wanted):
+    claim = Claim("k", scope, Sense.AT_LEAST, 0.5, status, "dual", Ref("headcount"))
+    found = loss_bound(claim, ASKED, variance=2.0, rest=2.0)
+    assert (found and (found.value, found.holds_for)) == wanted

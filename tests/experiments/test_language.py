@@ -14,7 +14,7 @@ from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS, AccuracyAtLeast, Ac
 from headcount.lab.run_studies import parameters, planned
 from headcount.lab.study import Profile
 from headcount.train.run import train
-from headcount.train.spec import RunSpec
+from headcount.train.run_spec import RunSpec
 
 BOTH = (experiment_1a, experiment_3b)
 

@@ -10,7 +10,7 @@ from headcount.core.errors import InputError
 from headcount.lab.run_studies import parameters
 from headcount.lab.study import Arm
 from headcount.lab.sweep.sweep_plan import SweepPlan
-from headcount.train.spec import RunSpec
+from headcount.train.run_spec import RunSpec
 
 PLAN = Path(__file__).parents[2] / "studies" / "openwebtext.toml"
 

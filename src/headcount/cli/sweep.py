@@ -13,7 +13,7 @@ from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress, progress_console
 from headcount.core.errors import CheckFailed, require, unknown
-from headcount.lab.sweep.progress import spoken, told
+from headcount.lab.sweep.progress import progress_teller, spoken
 from headcount.lab.sweep.sweep_plan import EXAMPLE
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def sweep(
             fail_fast=fail_fast,
             retry_failed=retry_failed,
             force=force,
-            watch=told(say),
+            watch=progress_teller(say),
         )
     if json:
         print_json(done.to_json())

@@ -54,7 +54,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "an error that falls like H^-n",
         "the constants, made explicit, are large",
         "shows the bound with constants beside what is possible",
-        evidence.promised,
+        evidence.promised_bound,
     ),
     Erratum(
         "F2",
@@ -62,7 +62,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "e^{0.01 T} for lin against T^{1.01} for log",
         "follows from fixing alpha = 0.01; alpha = ln2/T gives a power of T for lin too",
         "claims no separation of lin and log for fixed or adaptive lags",
-        evidence.steps,
+        evidence.suited_steps,
     ),
     Erratum(
         "F3",
@@ -71,7 +71,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "isolating a lag needs weights that grow geometrically with it, whatever the number of"
         " heads",
         "shows weights and float32 errors, and refuses what no format bears",
-        evidence.weights,
+        evidence.weights_needed,
     ),
     Erratum(
         "F4",
@@ -79,7 +79,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "softmax attention with a dot product that is constant in the key",
         "softmax cancels such a term",
         "builds adaptive memories without normalisation or with a sink",
-        evidence.cancel,
+        evidence.cancelled_term,
     ),
     Erratum(
         "F5",
@@ -88,7 +88,7 @@ FINDINGS: tuple[Erratum, ...] = (
         "what heads could reach lies far below the trained losses, or certified bounds lie far"
         " above the reported ones",
         "shows floors beside every trained loss; see 18, 19, 21",
-        evidence.trained,
+        evidence.trained_beside_possible,
     ),
     Erratum(
         "F6",
@@ -206,7 +206,7 @@ ERRATA: tuple[Erratum, ...] = (
         "the two formulas for the heads needed",
         "they are interchanged",
         "uses them in their right places",
-        evidence.needs,
+        evidence.heads_by_depth,
     ),
     Erratum(
         "12",
@@ -214,7 +214,7 @@ ERRATA: tuple[Erratum, ...] = (
         "errors of memories added up",
         "blocks are orthogonal: a root of squares",
         "uses the root of squares and the split that suits it",
-        evidence.orthogonal,
+        evidence.added_errors,
     ),
     Erratum(
         "13",
@@ -222,7 +222,7 @@ ERRATA: tuple[Erratum, ...] = (
         "H_k in proportion to weights",
         "not integers",
         "allots heads one by one",
-        evidence.whole,
+        evidence.integer_heads,
     ),
     Erratum(
         "14",
@@ -246,7 +246,7 @@ ERRATA: tuple[Erratum, ...] = (
         "g takes the value 0",
         "excluded by g >= 1; the constant for legal g is 1 too",
         "tests both",
-        evidence.legal,
+        evidence.prop42_lags,
     ),
     Erratum(
         "17",
@@ -254,7 +254,7 @@ ERRATA: tuple[Erratum, ...] = (
         "softmax",
         "cancels what does not depend on the key",
         "offers none, softmax and sinks",
-        evidence.cancel,
+        evidence.cancelled_term,
     ),
     Erratum(
         "18",
@@ -262,7 +262,7 @@ ERRATA: tuple[Erratum, ...] = (
         "rho(1000 - s) with s up to 1000",
         "0^-1/2 is undefined, and s^-1/2 is not summable: no theorem applies",
         "lags 1 to 999, a finite window",
-        evidence.heavy,
+        evidence.heavy_tail,
     ),
     Erratum(
         "19",
@@ -270,7 +270,7 @@ ERRATA: tuple[Erratum, ...] = (
         "e^{-5t} called heavy-tailed; log bias",
         "its tail is light; the log bias does not see lag 0, whose weight is 1",
         "offers log(1 + s), and the residual",
-        evidence.light,
+        evidence.light_tail,
     ),
     Erratum(
         "20",
@@ -286,7 +286,7 @@ ERRATA: tuple[Erratum, ...] = (
         "x_48, x_56, x_99",
         "at position 1000 these are lags 952, 944, 901, or lags as they stand",
         "shows both, and reachable lags beside them",
-        evidence.far,
+        evidence.far_lags,
     ),
     Erratum(
         "22",

@@ -27,14 +27,14 @@ from headcount.theory.theorems import bound
 from headcount.theory.theorems.rate import log_norm, split
 
 
-def weights() -> str:
+def weights_needed() -> str:
     needed = ", ".join(
         f"lag {T}: 10^{weight_needed(T, family('lin'), 0.5).log10:.1f}" for T in (5, 10, 99)
     )
     return f"certified sum|a| for an l1 error of 1/2, any number of lin heads: {needed}"
 
 
-def promised() -> str:
+def promised_bound() -> str:
     found = {T: bound("3.1", f"fixed:lags={T}", "lin", 64, 256) for T in (10, 952)}
     said = (
         f"10^{f.log10_value:.0f}" if f.log10_value is not None else "none" for f in found.values()
@@ -46,7 +46,7 @@ def promised() -> str:
     )
 
 
-def trained(heads: int = 8) -> str:
+def trained_beside_possible(heads: int = 8) -> str:
     """What heads could reach beside a trained loss (4a), and what they cannot beside a reported
     one (2b).
     """
@@ -59,7 +59,7 @@ def trained(heads: int = 8) -> str:
     return f"{below}; {above}, certified; reported {reported.what}: {reported.value:g}"
 
 
-def heavy(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
+def heavy_tail(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
     """The partial sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is
     about.
     """
@@ -89,7 +89,7 @@ def _summed(kernel: Power, sizes: tuple[int, ...]) -> str:
     )
 
 
-def light(rate: float = 5.0, window: int = 1000) -> str:
+def light_tail(rate: float = 5.0, window: int = 1000) -> str:
     """The mass beyond lag 0, what log heads lose there, and what is left with log(1 + s) and
     with the residual.
     """
@@ -113,7 +113,7 @@ def light(rate: float = 5.0, window: int = 1000) -> str:
     return f"{mass}; {bare}; {mended}"
 
 
-def steps() -> str:
+def suited_steps() -> str:
     """Heads that the same proof asks for, with the printed step and with one that suits the lag."""
     lags, tolerance = (10, 100, 952), 0.1
     printed = [heads_promised(lag_lemma("lin", T), tolerance) for T in lags]
@@ -168,7 +168,7 @@ def loglog() -> str:
     )
 
 
-def needs(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
+def heads_by_depth(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
     """H^n times the error of H heads a layer: shared by the memories, errors added (4.1), or all
     for one memory a layer (4.5).
     """
@@ -189,7 +189,7 @@ def needs(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
     return f"{len(b)} equal memories, n = {n}: {leaves}; {right}, {printed}; {read}"
 
 
-def orthogonal(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 60) -> str:
+def added_errors(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 60) -> str:
     """C(n) H^-n (sum_k w_k)^{n+1} is the sum of the errors at the printed split; the root of
     squares at its own.
     """
@@ -206,7 +206,7 @@ def orthogonal(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 60) -
     )
 
 
-def whole(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 8) -> str:
+def integer_heads(lags: tuple[int, ...] = (2, 4, 8), n: int = 1, heads: int = 8) -> str:
     weights = [math.exp(0.01 * T) for T in lags]
     printed = ", ".join(f"{heads * w / sum(weights):.2f}" for w in weights)
     counts = split([lag_lemma("lin", T).log_constant(n) for T in lags], n, heads)
@@ -295,7 +295,7 @@ def _far_floors() -> dict[tuple[str, str], float]:
     """(bias, reading) → the certified floor of x_48 + x_56 + x_99."""
     cases = [(bias, reading) for reading in ("positions", "lags") for bias in ("lin", "log")]
     return {
-        (bias, reading): affine_floor(f"exp-2b:reading={reading}", bias)[0]
+        (bias, reading): affine_floor(f"exp-2b:reading={reading}", bias).value
         for bias, reading in cases
     }
 
@@ -314,7 +314,7 @@ def _down(value: float) -> str:
     return f"{math.floor(100 * value) / 100:.2f}"
 
 
-def far() -> str:
+def far_lags() -> str:
     floors = "; ".join(
         f"{bias}, {reading}: {_down(floor)}" for (bias, reading), floor in _far_floors().items()
     )
@@ -333,7 +333,7 @@ def prop42() -> str:
     )
 
 
-def legal() -> str:
+def prop42_lags() -> str:
     """Proposition 4.2 with g = 0, 1, 2 as printed and with g = 1, 2, 3: certificates that are
     checked in fractions.
     """
@@ -354,7 +354,7 @@ def legal() -> str:
     )
 
 
-def cancel(rate: float = 0.7, wish: int = 3, length: int = 50) -> str:
+def cancelled_term(rate: float = 0.7, wish: int = 3, length: int = 50) -> str:
     plain = [math.exp(-rate * s) for s in range(length)]
     moved = [math.exp(-rate * (s - wish)) for s in range(length)]
     gap = max(abs(a / sum(plain) - b / sum(moved)) for a, b in zip(plain, moved, strict=True))

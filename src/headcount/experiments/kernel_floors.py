@@ -18,9 +18,9 @@ from decimal import Decimal
 
 from flint import fmpq
 
+from headcount.experiments.floors import LossBound, claim_of, loss_bound, question
 from headcount.lab.study import Numbers
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.bounds import LowerBound
 from headcount.theory.families import FAMILIES, family
 from headcount.theory.frozen import from_decimal
 from headcount.theory.kernel_fit import KernelFit, fit_kernel
@@ -107,8 +107,15 @@ def representable(
     return best
 
 
-def _certificate(bound: LowerBound) -> str:
-    return f"{bound.method}, {bound.ref}" if bound.value else "a squared error is not negative"
+def bound_of(fit: KernelFit, problem: Problem, variance: float = 1.0) -> LossBound | None:
+    """The loss below which no sum of so many heads goes; None where nothing is proved of all of
+    their rates.
+    """
+    if fit.lower_bound is None:
+        return None
+    claim = claim_of(problem, fit.lower_bound)
+    found = loss_bound(claim, question(problem, fit.heads), variance)
+    return None if found is None or found.holds_for else found
 
 
 def kernel_numbers(
@@ -123,8 +130,9 @@ def kernel_numbers(
     x_t, so that lag 0 costs nothing.
     """
     fit = fitted(kernel, bias, heads, window, residual=residual)
-    bound = fit.lower_bound
-    certified = bound is not None and bound.certified
+    bound = None
+    if bias in FAMILIES:
+        bound = bound_of(fit, l2_problem(kernel, bias, window, residual), variance)
     why = "; ".join(fit.promised.reasons)
     float32, bfloat16 = (
         variance * representable(kernel, bias, heads, window, residual, str(d)).error ** 2
@@ -134,8 +142,8 @@ def kernel_numbers(
         promised=None if fit.promised.value is None else variance * fit.promised.value**2,
         promised_text="vacuous" if fit.promised.vacuous else (why or str(fit.promised.source)),
         possible=variance * fit.errors.absolute.l2**2,
-        lower=variance * bound.value**2 if certified and bound is not None else None,
-        certificate=_certificate(bound) if certified and bound is not None else "none",
+        lower=None if bound is None else bound.value,
+        certificate="none" if bound is None else bound.certificate,
         float32=float32,
         bfloat16=bfloat16,
         note=f"{fit.heads} heads, sum|a| = {Decimal(str(fit.coefficient_sum)):.3g}"

@@ -30,13 +30,15 @@ import numpy as np
 from headcount.construct import Construction, construct
 from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
+from headcount.core.claims import Claim, Readout
+from headcount.experiments.floors import LossBound, claim_of, loss_bound, question
 from headcount.experiments.kernel_floors import SEARCHED
 from headcount.lab.study import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import AbstractKernel, ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
-from headcount.theory.bounds import LowerBound, lower_bound
+from headcount.theory.bounds import lower_bound
 from headcount.theory.errors import measure
 from headcount.theory.families import family
 from headcount.theory.problem import Norm, Problem
@@ -84,17 +86,18 @@ def walsh(target: str) -> Walsh:
 
 
 @functools.lru_cache(maxsize=64)
-def lag_bound(
+def lag_claim(
     lags: tuple[int, ...],
     coefficients: tuple[float, ...],
     bias: str,
     budget: float,
     window: int = WINDOW,
-) -> LowerBound:
+) -> Claim:
     """Certified: no sum of heads with sum|a| <= budget and rates p >= 0, x_t given, is closer
     (l2) to sum_i c_i 1{s=Ti}.
     """
-    return lower_bound(lag_problem(lags, coefficients, bias, budget, window), lowest_rate=0.0)
+    problem = lag_problem(lags, coefficients, bias, budget, window)
+    return claim_of(problem, lower_bound(problem, lowest_rate=0.0))
 
 
 def lag_problem(
@@ -123,27 +126,37 @@ class OnWindow(AbstractKernel):
 
 
 def affine_floor(
-    target: str, bias: str, budget: float = GENEROUS, window: int = WINDOW
-) -> tuple[float, LowerBound]:
-    """The smallest mean squared error of an affine readout, certified, and its certificate."""
-    parts = walsh(target)
-    found = lag_bound(fixed_memory(target).lags, parts.coefficients, bias, budget, window)
-    return parts.rest + found.value**2, found
+    target: str,
+    bias: str,
+    budget: float = GENEROUS,
+    window: int = WINDOW,
+    heads: int | None = None,
+    readout: Readout = Readout.LINEAR,
+) -> LossBound:
+    """The smallest mean squared error of an affine readout, certified; beside it the class that the
+    certificate is about, where an arm of so many heads and this readout may use more.
+    """
+    parts, lags = walsh(target), fixed_memory(target).lags
+    claim = lag_claim(lags, parts.coefficients, bias, budget, window)
+    problem = lag_problem(lags, parts.coefficients, bias, budget, window)
+    found = loss_bound(claim, question(problem, heads, readout=readout), rest=parts.rest)
+    assert found is not None, "the dual certificate is always complete"
+    return found
 
 
 def unreachable_numbers(
     target: str, bias: str, heads: int, width: int, budget: float = GENEROUS
 ) -> Numbers:
     """Decaying heads on far lags: what the theorem promises, the constant answer, and the floor."""
-    floor, found = affine_floor(target, bias, budget)
+    floor = affine_floor(target, bias, budget, heads=heads, readout=Readout.ANY)
     value, text = promised(target, bias, heads, width)
     return Numbers(
         promised=value,
         promised_text=text,
         possible=walsh(target).variance,
-        lower=floor,
-        lower_for=f"affine readouts with sum|a| <= {budget:g}",
-        certificate=f"{found.method}, {found.ref}",
+        lower=floor.value,
+        lower_for=floor.holds_for,
+        certificate=floor.certificate,
         constant=True,
         note=f"possible: the constant answer. Caveat: {CAVEAT.format(budget=budget)}",
     )
@@ -176,16 +189,16 @@ def affine_numbers(
     """Decaying heads on far lags behind an affine readout: the best heads found that float32 or
     bfloat16 bears, and the floor.
     """
-    floor, bounded = affine_floor(target, bias, budget, window)
+    floor = affine_floor(target, bias, budget, window, heads)
     value, text = promised(target, bias, heads, width)
     least = _affine_fits(target, bias, min(heads, SEARCHED), budget, window)
     return Numbers(
         promised=value,
         promised_text=text,
         possible=least["exact"],
-        lower=floor,
-        lower_for=f"sum|a| <= {budget:g}",
-        certificate=f"{bounded.method}, {bounded.ref}",
+        lower=floor.value,
+        lower_for=floor.holds_for,
+        certificate=floor.certificate,
         float32=least["float32"],
         bfloat16=least["bfloat16"],
         note=(

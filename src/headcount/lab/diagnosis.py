@@ -23,10 +23,10 @@ are the last figures of the runs of one cell: the study's first, which the diagn
 there are others.
 """
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -45,9 +45,9 @@ from headcount.memory.essential import EssentialMemory
 from headcount.memory.named import targets, unnamed
 from headcount.memory.named.pointer_chain import PointerChain
 from headcount.memory.target import AbstractMemory
-from headcount.train.outcome import lag_column
 from headcount.train.population import lags_read, target_variance
-from headcount.train.spec import RunSpec
+from headcount.train.run_record import lag_column
+from headcount.train.run_spec import RunSpec
 
 Finals = Mapping[str, Sequence[Mapping[str, float]]]  # arm → one record's `final` per seed
 
@@ -114,15 +114,16 @@ def _floors(
         for other in arms
         if _task(specs[other.name]) == _task(spec) and other.name in known
     ]
+    mine, theirs = _Architecture.of(spec), {n: _Architecture.of(specs[n]) for n in same}
     more = [
         known[n]
-        for n in same
-        if _bias(specs[n]) == _bias(spec) and _heads(specs[n]) >= 2 * _heads(spec)
+        for n, other in theirs.items()
+        if other.bias == mine.bias and other.heads >= 2 * mine.heads
     ]
     others = [
         known[n]
-        for n in same
-        if _bias(specs[n]) != _bias(spec) and _heads(specs[n]) == _heads(spec)
+        for n, other in theirs.items()
+        if other.bias != mine.bias and other.heads == mine.heads
     ]
     if not (more and others):
         return None
@@ -130,30 +131,31 @@ def _floors(
     return FloorPattern(loss, trivial, floor, min(*more, floor), min(others))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Architecture:
+    """What of a model arms are compared by; a baseline may have no layers, no heads, no bias."""
+
+    layers: int | None
+    heads: int
+    bias: str
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> "_Architecture":
+        model = spec.model
+        if not isinstance(model, PartSpec):
+            return cls(model.layers, model.heads, model.bias.kind)
+        bias = model.options.get("bias")
+        kind = bias.kind if isinstance(bias, PartSpec) else "none"
+        return cls(None, int(model.options.get("heads", 0)), kind)
+
+
 def _task(spec: RunSpec) -> str:
     """Memory, depth and length: what arms must share to be compared by heads and bias."""
-    layers = getattr(spec.model, "layers", 0)
+    layers = _Architecture.of(spec).layers
     return json.dumps(
         [spec.to_plain()["memory"], layers, spec.train.length, spec.train.evaluation.length],
         sort_keys=True,
     )
-
-
-def _part(spec: RunSpec, name: str) -> Any:
-    """Of a Transformer or of bare heads; None where a model has no such part."""
-    return (
-        spec.model.options.get(name)
-        if isinstance(spec.model, PartSpec)
-        else getattr(spec.model, name)
-    )
-
-
-def _bias(spec: RunSpec) -> str:
-    return str(getattr(_part(spec, "bias"), "kind", "none"))
-
-
-def _heads(spec: RunSpec) -> int:
-    return int(_part(spec, "heads") or 0)
 
 
 def _trivial(spec: RunSpec) -> float | None:
@@ -177,7 +179,9 @@ def _hops(
     for arm in arms:
         target = targets.build(specs[arm.name].memory)
         if isinstance(target, PointerChain):
-            groups.setdefault(_architecture(specs[arm.name], target), {})[target.hops] = arm.name
+            groups.setdefault(_same_but_for_hops(specs[arm.name], target), {})[target.hops] = (
+                arm.name
+            )
     found: dict[str, HopPattern] = {}
     for by_hops in groups.values():
         # hops 1..reach are all there
@@ -196,7 +200,8 @@ def _hops(
             [_deeper(hops, arms, specs, finals, target.symbols) for hops in range(1, reach + 1)]
         )
         # Answers within one sequence are not independent: a sequence counts once.
-        pattern = HopPattern(accuracy, chance, tests * seeds, spec.model.layers, deeper)  # type: ignore[union-attr]
+        layers = _Architecture.of(spec).layers or 1
+        pattern = HopPattern(accuracy, chance, tests * seeds, layers, deeper)
         found.update(dict.fromkeys(names, pattern))
     return found
 
@@ -209,10 +214,8 @@ def _deeper(
     """
     found = [1 / symbols]
     for arm in arms:
-        target, layers = (
-            targets.build(specs[arm.name].memory),
-            getattr(specs[arm.name].model, "layers", 0),
-        )
+        spec = specs[arm.name]
+        target, layers = targets.build(spec.memory), _Architecture.of(spec).layers or 0
         if (
             isinstance(target, PointerChain)
             and (target.hops, target.symbols) == (hops, symbols)
@@ -222,17 +225,17 @@ def _deeper(
     return max(found)
 
 
-def _architecture(spec: RunSpec, target: PointerChain) -> str:
+def _same_but_for_hops(spec: RunSpec, target: PointerChain) -> str:
     return json.dumps([spec.to_plain()["model"], target.symbols], sort_keys=True, default=str)
 
 
 def _lags(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LagPattern | None:
     """Of one layer: where several share the work, lags add up and a lag is not one head's."""
     lags = lags_read(targets.build(spec.memory))
-    one = getattr(spec.model, "layers", 1) == 1
+    model = _Architecture.of(spec)
     if (
         spec.train.loss != "population"
-        or not one
+        or model.layers not in (None, 1)
         or len(lags) < 2
         or _tested(spec) != spec.train.length
     ):
@@ -242,7 +245,7 @@ def _lags(spec: RunSpec, finals: Sequence[Mapping[str, float]]) -> LagPattern | 
         return None
     middle = sorted(finals, key=lambda final: final["eval_loss"])[(len(finals) - 1) // 2]
     return LagPattern(
-        np.array(lags), np.array([middle[lag_column(lag)] for lag in lags]), _heads(spec)
+        np.array(lags), np.array([middle[lag_column(lag)] for lag in lags]), model.heads
     )
 
 

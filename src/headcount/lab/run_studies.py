@@ -28,8 +28,8 @@ from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.rows import FINISHED, Row
 from headcount.lab.sweep.store import Store
 from headcount.train.data import source_of
-from headcount.train.record import versions
-from headcount.train.spec import RunSpec
+from headcount.train.run_record import versions
+from headcount.train.run_spec import RunSpec
 from headcount.train.weights import structure
 
 INSIGHTS = 8  # Holm is over the paper's eight, also where fewer are run

@@ -28,7 +28,7 @@ import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from headcount.core.xla import PLAIN, QUICK, known
-from headcount.train.spec import Effort
+from headcount.train.run_spec import Effort
 
 OPTIONS: dict[str, Any] = {
     "xla_cpu_multi_thread_eigen": False,

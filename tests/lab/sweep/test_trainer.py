@@ -12,7 +12,7 @@ from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.lab.sweep.sweep_plan import SweepPlan
 from headcount.lab.sweep.trainer import START, Trainer
 from headcount.model.save import load
-from headcount.train.spec import RunSpec
+from headcount.train.run_spec import RunSpec
 from tests.lab.sweep.test_faults import figures
 
 # Products large enough for XLA to split them by the number of cores, if it were let: the last

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from headcount.experiments.floors import loss_bound, question
 from headcount.experiments.kernel_floors import kernel_numbers
 from headcount.experiments.recipes import linear_model
-from headcount.experiments.sparse_floors import GENEROUS, lag_bound
+from headcount.experiments.sparse_floors import GENEROUS, lag_claim, lag_problem
 from headcount.lab.judge.signatures import Failure
 from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
 from headcount.memory.kernels import ArrayKernel
@@ -97,11 +98,10 @@ def _numbers(bias: str, heads: int) -> Numbers:
     found = kernel_numbers(ArrayKernel(tuple(kernel)), bias, heads, LENGTH, residual=True)
     if bias not in ("lin", "log"):
         return found
-    bound = lag_bound(LAGS, WEIGHTS, bias, GENEROUS, LENGTH)
-    told = f"{bound.method}, {bound.ref}"
+    claim = lag_claim(LAGS, WEIGHTS, bias, GENEROUS, LENGTH)
+    asked = question(lag_problem(LAGS, WEIGHTS, bias, GENEROUS, LENGTH), heads)
+    bound = loss_bound(claim, asked)
+    assert bound is not None, "the dual certificate is always complete"
     return dataclasses.replace(
-        found,
-        lower=bound.value**2,
-        lower_for=f"any number of heads with sum|a| <= {GENEROUS:g}",
-        certificate=told,
+        found, lower=bound.value, lower_for=bound.holds_for, certificate=bound.certificate
     )

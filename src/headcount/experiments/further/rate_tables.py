@@ -1,5 +1,6 @@
 """The tables of `rates`: kernels of all three families against heads, a readout against neurons."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -9,7 +10,9 @@ import numpy as np
 
 from headcount.construct.network_fits import sample, sampling_bound
 from headcount.construct.sup_error import Domain
+from headcount.core.claims import Status
 from headcount.core.refs import Ref
+from headcount.experiments.floors import claim_of, question
 from headcount.experiments.further.rates import Law, RateTable, fitted_slope
 from headcount.lab.study import Profile
 from headcount.memory.kernels import Lag, kernels
@@ -72,7 +75,14 @@ def essential(name: str, bias: str, heads: Sequence[int]) -> RateTable:
     kernel = kernels.build(name)
     fits = [fit_kernel(kernel, bias=bias, heads=h, window=WINDOW) for h in heads]
     return _kernel_table(
-        f"essential {name}", Family.ESSENTIAL, bias, kernel, heads, fits, (f"lags below {WINDOW}",)
+        f"essential {name}",
+        Family.ESSENTIAL,
+        bias,
+        kernel,
+        heads,
+        fits,
+        (f"lags below {WINDOW}",),
+        window=WINDOW,
     )
 
 
@@ -94,13 +104,14 @@ def _kernel_table(
     fits: list[KernelFit],
     notes: tuple[str, ...],
     budget: float | None = None,
+    window: int | None = None,
 ) -> RateTable:
     problem = Problem(kernel, family(bias))  # without budget: the theorem's own setting
     size = kernel.tail(0) if kernel.summable else float(np.abs(kernel.values(WINDOW)).sum())
     said = [promised(problem, h, size) for h in heads]
     measured = no_worse([fit.error.l1 for fit in fits])
-    bounds = [fit.lower_bound for fit in fits]
-    lower = tuple(b.value if b is not None and b.certified else None for b in bounds)
+    solved = dataclasses.replace(problem, window=window, budget=budget or math.inf)
+    lower = tuple(_proved(solved, fit, h) for fit, h in zip(fits, heads, strict=True))
     applies = said[-1].applies
     declared = -float(said[-1].n) if applies and said[-1].n else None
     return RateTable(
@@ -119,6 +130,15 @@ def _kernel_table(
         notes + said[-1].reasons,
         budget,
     )
+
+
+def _proved(problem: Problem, fit: KernelFit, heads: int) -> float | None:
+    """The certified error of so many heads, where the certificate is about all of their rates."""
+    if fit.lower_bound is None:
+        return None
+    claim = claim_of(problem, fit.lower_bound)
+    answer = claim.answers(question(problem, heads, problem.budget))
+    return answer.value if claim.status is Status.PROVED else None
 
 
 def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:

@@ -193,19 +193,22 @@ def _solved(size: RecallSize) -> Numbers:
     found = construct(
         Recall(size.pairs, size.symbols), "table", normaliser="softmax", length=size.length
     )
-    needs, has = _needs(found, size.width // HEADS), Room(2, size.width, HEADS, size.width // HEADS)
-    sizes = f"the construction needs {needs}; the arm has {has}"
+    needed, has = (
+        _room_needed(found, size.width // HEADS),
+        Room(2, size.width, HEADS, size.width // HEADS),
+    )
+    sizes = f"the construction needs {needed}; the arm has {has}"
     return Numbers(
         promised_text="none: the lag is found by content, outside H^Adap(K, M)",
-        possible=0.0 if needs.fits(has) else None,
+        possible=0.0 if needed.fits(has) else None,
         certificate=(
             "construction: a previous-token head and a match (headcount build recall --bias table)"
-            if needs.fits(has)
+            if needed.fits(has)
             else "none"
         ),
         note=(
             f"{sizes}; cross-entropy goes to 0 as the logits of right answers grow"
-            if needs.fits(has)
+            if needed.fits(has)
             else f"it does not fit: {sizes}"
         ),
     )
@@ -235,7 +238,7 @@ class Room:
         )
 
 
-def _needs(found: Construction, head_dim: int) -> Room:
+def _room_needed(found: Construction, head_dim: int) -> Room:
     """A head whose values are wider than `head_dim` is several with the same scores, each with a
     part of them; queries must fit.
     """

@@ -305,21 +305,21 @@ def _training_by_floor(p: FloorPattern) -> Check:
     said = f"loss {p.loss:.3g}, floor {p.floor:.3g}"
     if p.loss <= max(LEARNED * p.trivial, AT_FLOOR * p.floor):
         return Check(Answer.NO, said)
-    return Check(Answer.YES if _far(p) else Answer.UNDECIDED, said)
+    return Check(Answer.YES if _far_above_floor(p) else Answer.UNDECIDED, said)
 
 
 def _architecture_suffices(p: FloorPattern) -> Check:
     """For depth, heads and bias alike: none of them is short where the floor is far below a loss
     that is large.
     """
-    if _far(p) and p.loss > LEARNED * p.trivial:
+    if _far_above_floor(p) and p.loss > LEARNED * p.trivial:
         return Check(
             Answer.NO, f"the same architecture can reach {p.floor:.3g}, the run {p.loss:.3g}"
         )
     return Check(Answer.UNDECIDED, f"loss {p.loss:.3g}, floor {p.floor:.3g}: nothing against it")
 
 
-def _far(p: FloorPattern) -> bool:
+def _far_above_floor(p: FloorPattern) -> bool:
     return p.loss > FAR_ABOVE_FLOOR * max(p.floor, ROUNDING * p.trivial)
 
 

@@ -25,7 +25,7 @@ from headcount.core.errors import require
 from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended, EngineError, Event
 from headcount.lab.sweep.runner import AbstractRunner
 
-STILLBORN = 3  # so many workers in a row that die before they are ready: starting more is no use
+FAILED_STARTS = 3  # so many workers in a row that die before they are ready: more are no use
 TAIL = 600  # characters of a dead worker's log that are shown
 END_SECONDS = 5.0
 
@@ -103,7 +103,7 @@ class _Worker:
             self.process.kill()
             self.process.wait()
 
-    def last_words(self) -> str:
+    def end_of_log(self) -> str:
         """The end of its log."""
         self.log.seek(0)
         return " ".join(self.log.read().decode(errors="replace")[-TAIL:].split())
@@ -125,7 +125,7 @@ class LocalEngine(AbstractEngine):
         self.pin = pin
         self._workers: list[_Worker] = []
         self._said: queue.Queue[Any] = queue.Queue()
-        self._started = self._stillborn = 0
+        self._failed_starts = 0
         self._runner: AbstractRunner | None = None
 
     @property
@@ -160,7 +160,7 @@ class LocalEngine(AbstractEngine):
 
     def _spawn(self) -> _Worker:
         assert self._runner is not None
-        log = tempfile.TemporaryFile()  # noqa: SIM115 — closed when the worker is buried
+        log = tempfile.TemporaryFile()  # noqa: SIM115 — closed when the worker is removed
         taken = {worker.number for worker in self._workers}
         number = next(i for i in range(self._count) if i not in taken)
         worker = _Worker(number, self._runner, self._said, log, self.pin)
@@ -179,26 +179,26 @@ class LocalEngine(AbstractEngine):
     def _heard(self, worker: _Worker, message: tuple[Any, ...]) -> list[Event]:
         kind, batch = message[0], worker.batch
         if kind == "ready":
-            worker.ready, self._stillborn = True, 0
+            worker.ready, self._failed_starts = True, 0
             return []
         if kind == "dead":
-            return self._buried(worker)
+            return self._removed(worker)
         assert batch is not None
         if kind == "answer":
             return [Came(batch.number, message[1])]
         worker.batch = None
         return [Ended(batch.number, message[1])]
 
-    def _buried(self, worker: _Worker) -> list[Event]:
+    def _removed(self, worker: _Worker) -> list[Event]:
         """A worker that died: its batch is reported lost, its place is free again."""
         if worker not in self._workers:
             return []  # ended by us
         self._workers.remove(worker)
         worker.end()
-        code, words = worker.process.returncode, worker.last_words()
+        code, words = worker.process.returncode, worker.end_of_log()
         worker.log.close()
-        self._stillborn = 0 if worker.ready else self._stillborn + 1
-        if self._stillborn >= STILLBORN:
+        self._failed_starts = 0 if worker.ready else self._failed_starts + 1
+        if self._failed_starts >= FAILED_STARTS:
             raise EngineError(
                 f"worker processes cannot start (exit {code}): {words or 'no message'}"
             )

@@ -61,7 +61,7 @@ def silent(message: str, now: bool = False) -> None:
     """Nobody watches."""
 
 
-def told(say: Say) -> Callable[[Progress], None]:
+def progress_teller(say: Say) -> Callable[[Progress], None]:
     """Tells of a sweep: its news at once, its state now and then."""
 
     def show(progress: Progress) -> None:

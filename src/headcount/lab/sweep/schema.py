@@ -53,7 +53,7 @@ class StoreError(HeadcountError):
 
 
 @contextlib.contextmanager
-def told(path: Path) -> Iterator[None]:
+def readable_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as one line that says what to do."""
     try:
         yield
@@ -86,7 +86,7 @@ def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Conne
     )
     if path.exists():
         _refuse(path, steps, _version(path))
-    with told(path):
+    with readable_errors(path):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             _switch_to_wal(connection)
@@ -131,7 +131,7 @@ def _version(path: Path) -> int:
         start = file.read(16)
     if start not in (b"", b"SQLite format 3\x00"):
         return -1
-    with told(path):
+    with readable_errors(path):
         connection = _readable(path)
         try:
             application, version, tables = (
@@ -156,7 +156,7 @@ def _readable(path: Path) -> sqlite3.Connection:
     address = (
         f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
     )
-    with told(path):
+    with readable_errors(path):
         try:
             return _looked_at(f"{address}?mode=ro")
         except sqlite3.OperationalError as error:

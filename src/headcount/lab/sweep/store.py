@@ -19,7 +19,13 @@ from headcount.core.files import whole_folder
 from headcount.core.spec import content_hash
 from headcount.lab.sweep.owners import Owner, Watch
 from headcount.lab.sweep.rows import COLUMNS, FAILED, Row, loads
-from headcount.lab.sweep.schema import StoreError, connect, connect_read_only, told, transaction
+from headcount.lab.sweep.schema import (
+    StoreError,
+    connect,
+    connect_read_only,
+    readable_errors,
+    transaction,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +81,7 @@ class Store:
         """Make runs known: id → canonical JSON of the spec. Those already known stay; a damaged
         spec is mended.
         """
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             self._connection.executemany(
                 "INSERT INTO runs VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET spec ="
                 " excluded.spec",
@@ -86,7 +92,7 @@ class Store:
         """Every known run: id → plain spec, in the order in which they were added. A damaged one
         is left out.
         """
-        with told(self.path):
+        with readable_errors(self.path):
             found = self._connection.execute("SELECT id, spec FROM runs ORDER BY rowid").fetchall()
         return {id: spec for id, text in found if (spec := _intact(id, text)) is not None}
 
@@ -98,7 +104,7 @@ class Store:
         """
         wanted = None if ids is None else set(ids)
         good, damaged = [], []
-        with told(self.path):
+        with readable_errors(self.path):
             for values in self._connection.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM results ORDER BY rowid"
             ):
@@ -109,7 +115,7 @@ class Store:
 
     def present(self) -> dict[str, str]:
         """id → status of every stored result, unchecked and quick."""
-        with told(self.path):
+        with readable_errors(self.path):
             return dict(self._connection.execute("SELECT id, status FROM results").fetchall())
 
     def put(self, row: Row) -> bool:
@@ -120,7 +126,7 @@ class Store:
             row, stored=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         )
         marks = ", ".join("?" * len(COLUMNS))
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             done = self._connection.execute(
                 f"INSERT OR IGNORE INTO results VALUES ({marks})", row.to_columns()
             )
@@ -129,7 +135,7 @@ class Store:
 
     def drop(self, ids: Iterable[str]) -> int:
         """Forget results, so that their runs are computed again; how many there were."""
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             before = self._connection.total_changes
             self._connection.executemany("DELETE FROM results WHERE id IS ?", [(id,) for id in ids])
             return self._connection.total_changes - before
@@ -172,7 +178,7 @@ class Store:
         """
         assert self.owner is not None
         values = dataclasses.astuple(self.owner)
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO owners VALUES (?, ?, ?, ?, ?) ON CONFLICT (owner) DO UPDATE SET beat ="
                 " beat + 1",
@@ -185,7 +191,7 @@ class Store:
         """
         assert self.owner is not None
         found = Claim([], [], [])
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             self._bury(self.owner.owner)
             for id in ids:
                 if self._connection.execute("SELECT 1 FROM results WHERE id = ?", (id,)).fetchone():
@@ -214,7 +220,7 @@ class Store:
     def release(self, ids: Iterable[str]) -> None:
         """Give back runs that this sweep will not compute."""
         assert self.owner is not None
-        with told(self.path), transaction(self._connection):
+        with readable_errors(self.path), transaction(self._connection):
             self._connection.executemany(
                 "DELETE FROM claims WHERE id = ? AND owner = ?",
                 [(id, self.owner.owner) for id in ids],
@@ -222,7 +228,7 @@ class Store:
 
     def at_work(self) -> dict[str, Owner]:
         """Run id → the sweep that is at work on it, as far as its process is known to exist."""
-        with told(self.path):
+        with readable_errors(self.path):
             owners = {owner.owner: owner for owner in self._owners() if owner.exists}
             claims = self._connection.execute("SELECT id, owner FROM claims").fetchall()
         return {id: owners[name] for id, name in claims if name in owners}

@@ -11,7 +11,7 @@ from headcount.core.spec import Spec, canonical_json
 from headcount.lab.sweep.runner import AbstractRunner
 
 if TYPE_CHECKING:
-    from headcount.train.spec import RunSpec
+    from headcount.train.run_spec import RunSpec
 
 START, PER_OPERATION = 0.1, 2e-10  # seconds on a core of 2026
 FEW, MORE = 20, 220  # steps of the short runs of a calibration
@@ -24,7 +24,7 @@ class Trainer(AbstractRunner):
     weights: bool = False
 
     def read(self, values: Mapping[str, Any]) -> "RunSpec":
-        from headcount.train.spec import RunSpec  # jax: not needed to open a store
+        from headcount.train.run_spec import RunSpec  # jax: not needed to open a store
 
         return RunSpec.from_values(values)
 
@@ -53,7 +53,7 @@ class Trainer(AbstractRunner):
             )
 
     def shortened(self, spec: Spec) -> tuple[Spec, Spec, Spec, float]:
-        from headcount.train.plan import plan_of, steps_of
+        from headcount.train.run_plan import plan_of, steps_of
 
         run: Any = spec
         plan = plan_of(run.target(), run.train)
@@ -74,7 +74,7 @@ def _key(text: str) -> str:
     """
     from headcount.lab.sweep.rows import loads
     from headcount.train.run import shape_key
-    from headcount.train.spec import RunSpec
+    from headcount.train.run_spec import RunSpec
 
     return shape_key(RunSpec.from_values(loads(text)))
 
@@ -88,8 +88,8 @@ def _operations(key: str, run: "RunSpec") -> float:
         import equinox as eqx
 
         from headcount.model.cost import cost
-        from headcount.train.plan import plan_of
-        from headcount.train.spec import Loss
+        from headcount.train.run_plan import plan_of
+        from headcount.train.run_spec import Loss
         from headcount.train.weights import structure
 
         plan = plan_of(run.target(), run.train)

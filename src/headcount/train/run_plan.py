@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import jax
 
@@ -10,8 +11,16 @@ from headcount.core.spec import content_hash
 from headcount.memory.read import AbstractRead
 from headcount.train.data import Arrays, Source, length_of
 from headcount.train.population import check_population, lags_read
-from headcount.train.spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
+from headcount.train.run_spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
 from headcount.train.weights import structure
+
+
+class TestSize(NamedTuple):
+    """How much is drawn for testing."""
+
+    batches: int
+    batch: int
+    length: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Plan:
     length: int
     samples: int  # in the training split; 0 for fresh data
     validation: int  # sequences; 0 for none
-    test: tuple[int, int, int]  # batches, their size, their length
+    test: TestSize
     points: int
     schedule: Shape
     optimiser: OptimiserSpec
@@ -60,7 +69,7 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
         length,
         samples,
         validation,
-        (spec.evaluation.batches, test_batch, test_length),
+        TestSize(spec.evaluation.batches, test_batch, test_length),
         len(stops_of(spec, samples, batch)),
         spec.schedule.shape,
         _structure(spec.optimiser),

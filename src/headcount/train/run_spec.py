@@ -220,6 +220,6 @@ def shape_key(spec: RunSpec) -> str:
     starts from (such as the rates of a bias). An impossible combination is refused here, before any
     work.
     """
-    from headcount.train.plan import shape_of  # the plan reads specs
+    from headcount.train.run_plan import shape_of  # the plan reads specs
 
     return shape_of(spec)
