@@ -69,7 +69,7 @@ def reproduce(
 ) -> Reproduction:
     """Run experiments as registered hypotheses, judge them, and write figures and a report.
 
-    `names` are those of `headcount list experiments` ("1a" … "4b", "rates", …), none means all.
+    `names` are "1a" … "4b", "rates", "depth", "heads", "bias", "failures"; none means all.
     `profile` is smoke, laptop or full. `folder` is made if need be (default: reproduction-PROFILE,
     with the names if not all); a call that was interrupted goes on where it stopped. `corpus` is a
     text file or a folder of texts for 1a and 3b. `say` is told how far the work is.

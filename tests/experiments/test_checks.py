@@ -8,7 +8,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.overrides import merged
 from headcount.experiments import CHECKS, EXPERIMENTS, STUDIES, chosen, studies_of
-from headcount.experiments.further.bias_floors import bias_numbers, trivial_loss
+from headcount.experiments.further.bias import bias_numbers, trivial_loss
 from headcount.experiments.further.depth import composed_numbers, split
 from headcount.lab.run_studies import planned
 from headcount.lab.study import Profile, Variant

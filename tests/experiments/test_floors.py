@@ -8,8 +8,7 @@ import pytest
 
 from headcount.core.claims import Claim, Lags, Norm, Readout, Scope, Sense, Status
 from headcount.core.refs import Ref
-from headcount.experiments.floors import loss_bound
-from headcount.experiments.kernel_floors import kernel_numbers
+from headcount.experiments.floors import kernel_numbers, loss_bound
 from headcount.experiments.paper import (
     experiment_1b,
     experiment_2b,

@@ -7,8 +7,15 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.refs import Ref
-from headcount.experiments.further.rate_tables import adaptive, essential, fixed_lag, readout_width
-from headcount.experiments.further.rates import Law, RateTable, fitted_slope
+from headcount.experiments.further.rates import (
+    Law,
+    RateTable,
+    adaptive,
+    essential,
+    fitted_slope,
+    fixed_lag,
+    readout_width,
+)
 from headcount.lab.study import Profile
 from headcount.memory.target import Family
 

@@ -16,7 +16,8 @@ from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS
 from headcount.lab.run_studies import parameters, planned
 from headcount.lab.study import Profile, Variant
 from headcount.train.run import train_group
-from headcount.train.run_spec import RunSpec, shape_key
+from headcount.train.run_plan import shape_key
+from headcount.train.run_spec import RunSpec
 
 TOY = {
     "1b": experiment_1b,

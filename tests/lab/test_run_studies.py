@@ -17,7 +17,7 @@ from headcount.lab.run_studies import loss_of, parameters, planned, run_studies
 from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
 from headcount.lab.study_outcome import summarised
 from headcount.lab.sweep.local_engine import LocalEngine
-from headcount.lab.sweep.rows import FAILED, FINISHED, Row
+from headcount.lab.sweep.schema import FAILED, FINISHED, Row
 from headcount.lab.sweep.store import Store
 from headcount.pipeline import Reproduction
 from headcount.report.from_studies import report_of

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from headcount.report.figures import render
-from headcount.report.inline_svg import inline_svg
+from headcount.report.html import inline_svg
 from tests.report import example
 
 FIGURE = example.figures()[0]

@@ -5,7 +5,8 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json
 from headcount.memory.named import targets
-from headcount.train.run_spec import RunSpec, TrainSpec, shape_key
+from headcount.train.run_plan import shape_key
+from headcount.train.run_spec import RunSpec, TrainSpec
 
 BASE = {
     "memory": "fixed:lags=1+3",

@@ -18,10 +18,9 @@ from headcount.lab.sweep.sweep_plan import EXAMPLE
 
 if TYPE_CHECKING:
     from headcount.lab.sweep.driver import Summary
-    from headcount.lab.sweep.engine import AbstractEngine
+    from headcount.lab.sweep.engine import AbstractEngine, Job
     from headcount.lab.sweep.estimate import Estimate
     from headcount.lab.sweep.results import Status
-    from headcount.lab.sweep.runner import Job
 
 ENGINES = ("local", "ray")
 LINE_SECONDS = 10.0  # without a terminal, a line of progress no more often than this
@@ -39,7 +38,7 @@ def sweep(
         Path, typer.Option(help="the file that holds the results; created where there is none")
     ] = Path("runs.sqlite"),
     workers: Annotated[
-        int | None, typer.Option(help="worker processes; without it one a core")
+        int | None, typer.Option(help="worker processes; without it one per core")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster")] = "local",
     address: Annotated[
@@ -133,11 +132,13 @@ def results(
     ] = False,
     curves: Annotated[
         bool,
-        typer.Option("--curves", help="one row a run, metric and logged step instead of one a run"),
+        typer.Option(
+            "--curves", help="one row per run, metric and logged step instead of one per run"
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The stored figures as a table on stdout, one row a run. Also while a sweep runs."""
+    """The stored figures as a table on stdout, one row per run. Also while a sweep runs."""
     require(
         csv + parquet + json <= 1,
         "more than one of --csv, --parquet and --json",

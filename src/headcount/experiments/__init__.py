@@ -23,7 +23,7 @@ EXPERIMENTS = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")
 CHECKS = ("rates", "depth", "heads", "bias", "failures")
 ALL = "all"
 WITH_CORPUS = ("1a", "3b")
-FILES = {"rates": "rate_tables", "heads": "head_counts"}  # of checks that are not named like theirs
+FILES = {"heads": "head_counts"}  # of a check that is not named like its file
 # 1b, 2a and 3a show what a printed setting does
 NOT_IN_SMOKE = ("2b-as-written", "4a-as-written", "4b-as-written")
 EFFORT = {"smoke": "low", "laptop": "medium", "full": "high"}  # short runs are mostly compilation

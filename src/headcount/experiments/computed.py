@@ -12,8 +12,7 @@ from typing import Any
 
 from headcount.experiments import WITH_CORPUS, studies_of
 from headcount.experiments.errata import POINTS, Erratum, every_evidence
-from headcount.experiments.further.rate_tables import rate, rate_names
-from headcount.experiments.further.rates import RateTable
+from headcount.experiments.further.rates import RateTable, rate, rate_names
 from headcount.lab.run_studies import Known, known_numbers
 from headcount.lab.study import Profile, Study
 from headcount.lab.sweep.local_engine import cores

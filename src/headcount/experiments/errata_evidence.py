@@ -10,7 +10,7 @@ import numpy as np
 
 from headcount.construct.doubling import doubling_stages
 from headcount.construct.prop42 import answers, dp_free_floor
-from headcount.experiments.kernel_floors import fitted
+from headcount.experiments.floors import fitted
 from headcount.experiments.paper import experiment_2b, experiment_4a
 from headcount.experiments.sparse_floors import GENEROUS, affine_floor, walsh
 from headcount.memory.adaptive import AdaptiveMemory
@@ -169,8 +169,8 @@ def loglog() -> str:
 
 
 def heads_by_depth(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
-    """H^n times the error of H heads a layer: shared by the memories, errors added (4.1), or all
-    for one memory a layer (4.5).
+    """H^n times the error of H heads per layer: shared by the memories, errors added (4.1), or all
+    for one memory per layer (4.5).
     """
     shares = [x ** (1 / (n + 1)) for x in b]
     two = sum(x * (share / sum(shares)) ** -n for x, share in zip(b, shares, strict=True))
@@ -180,7 +180,7 @@ def heads_by_depth(b: tuple[float, ...] = (1.0, 1.0, 1.0), n: int = 1) -> str:
         f"Theorem 4.1 leaves {two:.3g} H^-{n} (2 layers), Proposition 4.5 {more:.3g} H^-{n} (M + 1"
         " layers)"
     )
-    right = f"for the same error 2 layers need {ratio:.3g} times as many heads a layer as M + 1"
+    right = f"for the same error 2 layers need {ratio:.3g} times as many heads per layer as M + 1"
     printed = (
         f"with the formulas as D.2 places them {1 / ratio:.3g} times, so that depth would cost"
         " heads"
@@ -362,7 +362,7 @@ def cancelled_term(rate: float = 0.7, wish: int = 3, length: int = 50) -> str:
 
 
 def bump_factor() -> str:
-    return f"(1 - 1/e)/(1 - e^-0.01) = {(1 - math.exp(-1)) / -math.expm1(-0.01):.1f} a derivative"
+    return f"(1 - 1/e)/(1 - e^-0.01) = {(1 - math.exp(-1)) / -math.expm1(-0.01):.1f} per derivative"
 
 
 def tolerance(T: int = 100) -> str:

@@ -12,7 +12,7 @@ of heads (`theory.bounds`). It is not a bound for ReLU readouts: in principle on
 head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons. Heads fitted to the lags with a
 penalty for rounding show what such a readout can do (`affine_numbers`).
 
-**A construction** (`construct`) shows what is possible: exact for a free bias a lag, and for lags 1
+**A construction** (`construct`) shows what is possible: exact for a free bias per lag, and for lags 1
 and 2.
 """
 
@@ -31,8 +31,7 @@ from headcount.construct import Construction, construct
 from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
 from headcount.core.claims import Claim, Readout
-from headcount.experiments.floors import LossBound, claim_of, loss_bound, question
-from headcount.experiments.kernel_floors import SEARCHED
+from headcount.experiments.floors import SEARCHED, LossBound, claim_of, loss_bound, question
 from headcount.lab.study import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import AbstractKernel, ArrayKernel

@@ -3,7 +3,7 @@ a network (experiment 2a).
 
 Fix every token but u = x_{t-1}. A layer without dot product then hands the readout an affine
 function of u, so its answer is a continuous piecewise linear function of u with at most m
-breakpoints, one a neuron, **whatever the heads**. The mean squared error is an average over the
+breakpoints, one per neuron, **whatever the heads**. The mean squared error is an average over the
 other tokens, hence at least the error of the best such function.
 
 **Lower bound** (dynamic programme). Drop continuity: m breakpoints cut [-1, 1] into m + 1 pieces
@@ -14,7 +14,7 @@ Minimising the sum over all choices of m cells is a shortest path. (Moments are 
 piecewise linear wave; rounding is below 1e-9 of the value.)
 
 **A network** (possible). Follow the wave for m - 2 pieces, then stay at its mean 0: one neuron for
-the offset, one for the first slope, one a corner, the last at a zero crossing. With 2 teeth + 1
+the offset, one for the first slope, one per corner, the last at a zero crossing. With 2 teeth + 1
 neurons the wave itself. Representable: the same weights rounded to the format, evaluated in float32
 on the midpoints of a grid.
 """
@@ -29,8 +29,8 @@ from headcount.memory.readouts import Triangle
 from headcount.memory.readouts.network import ReluNetwork, zigzag
 from headcount.theory.rounding import Dtype
 
-GRID = 8  # cells a piece of the wave
-POINTS = 512  # midpoints a piece, where rounded weights are evaluated
+GRID = 8  # cells per piece of the wave
+POINTS = 512  # midpoints per piece, where rounded weights are evaluated
 
 # of the wave, whose values are uniform on [-1, 1]: the loss of the constant answer 0
 VARIANCE = 1 / 3

@@ -1,22 +1,19 @@
-"""From a study's records to the observables of `lab/judge/patterns.py`, so that failure signatures can be
-named on real runs.
+"""From the records of a study to the observables of `lab/judge/patterns.py`, so that failure
+signatures can be named on real runs.
 
     floors   arms with computed floors, tested at the trained length: the mean learned loss beside
-      its own floor, the floor of an
-             arm of the same study with at least twice the heads and the same bias, and the smallest
-               of the arms with another bias
-             and the same heads. (Tested at another length, a loss above the floor there may be
-               extrapolation, not training.)
+             its own floor, the floor of an arm of the same study with at least twice the heads and
+             the same bias, and the smallest of the arms with another bias and the same heads.
+             (Tested at another length, a loss above the floor there may be extrapolation, not
+             training.)
     lags     one layer on a fixed memory of several lags, exact population loss: the error at each
-      lag, of the run of median loss
-             (which lags are lost differs from seed to seed, so that a mean over seeds would show
-               all of them half read)
+             lag, of the run of median loss (which lags are lost differs from seed to seed, so that
+             a mean over seeds would show all of them half read)
     hops     pointer chains: the accuracies of arms that differ in the number of hops only, from 1
-      hop on, and as a control those of
-             the arms with layers enough for so many hops
+             hop on, and as a control those of the arms with layers enough for so many hops
     lengths  arms tested on longer sequences than trained with the exact population loss: the last
-      stretch's training loss is the loss
-             at the trained length, the test loss that at the longer one
+             stretch's training loss is the loss at the trained length, the test loss that at the
+             longer one
 
 What a study does not hold is left out, and the signatures that need it answer 'undecided'. Read
 are the last figures of the runs of one cell: the study's first, which the diagnosis names where

@@ -25,7 +25,7 @@ from headcount.lab.study import Arm, Numbers, Study, Variant
 from headcount.lab.study_outcome import SMALLEST, ArmOutcome, StudyOutcome, summarised
 from headcount.lab.sweep.driver import Summary, Watcher, sweep
 from headcount.lab.sweep.engine import AbstractEngine
-from headcount.lab.sweep.rows import FINISHED, Row
+from headcount.lab.sweep.schema import FINISHED, Row
 from headcount.lab.sweep.store import Store
 from headcount.train.data import source_of
 from headcount.train.run_record import versions
@@ -122,7 +122,7 @@ def _require_finished(rows: Iterable[Row]) -> None:
 
 
 def _results(study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row]) -> list[ArmResult]:
-    """One record a run, without floors."""
+    """One record per run, without floors."""
     return [
         ArmResult(
             run.arm,

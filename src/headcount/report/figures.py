@@ -91,7 +91,7 @@ def files(figure: FigureData) -> dict[str, bytes]:
 
 
 def csv_text(figure: FigureData) -> str:
-    """The figure's numbers, one point a row, in full precision."""
+    """The figure's numbers, one point per row, in full precision."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["family", "kind", "series", "x", "y", "low", "high"])

@@ -1,11 +1,18 @@
 """The report as one HTML file: figures and style inside it, no script, nothing fetched, every
 text escaped.
+
+Several drawings stand in one page, so ids of their SVG must not meet; the page has a light and a
+dark face, so colours are variables (`palette.LIGHT` is what the drawing holds, the page's style
+sheet says what each name is). The SVG is parsed and written again rather than edited as text, so
+what comes out is well formed and escaped.
 """
 
 import functools
 import importlib.resources
+import re
 from collections.abc import Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 import jinja2
 from markupsafe import Markup
@@ -17,9 +24,60 @@ from headcount.lab.judge.verdict import Outcome
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Report, Section
 from headcount.report.figure_data import KIND_TEXT, FigureData
-from headcount.report.inline_svg import inline_svg
 from headcount.report.palette import BADGES, DARK, LIGHT
 from headcount.report.wording import describe, duration, interval, number, plural
+
+VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
+COLOURED = ("style", "fill", "stroke")
+DROPPED = ("metadata", "style")
+
+
+def inline_svg(svg: bytes, name: str, title: str, description: str) -> str:
+    """`name` becomes the prefix of every id in the drawing."""
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in [child for child in parent if _local(child.tag) in DROPPED]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = {
+            _local(key): _value(_local(key), value, name) for key, value in element.attrib.items()
+        }
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {
+        "role": "img",
+        "aria-labelledby": f"{name}-title {name}-description",
+        "style": "stroke-linejoin: round; stroke-linecap: butt",
+    }
+    root[:0] = [
+        _text("title", f"{name}-title", title),
+        _text("desc", f"{name}-description", description),
+    ]
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(name: str) -> str:
+    return name.rsplit("}", 1)[-1]
+
+
+def _value(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return re.sub(r"^#", f"#{name}-", value)
+    if key == "clip-path":
+        return re.sub(r"url\(#", f"url(#{name}-", value)
+    if key in COLOURED:
+        return re.sub(r"#[0-9a-f]{6}", lambda found: VARIABLES.get(found[0], found[0]), value)
+    return value
+
+
+def _text(tag: str, name: str, text: str) -> ElementTree.Element:
+    element = ElementTree.Element(tag, {"id": name})
+    element.text = text
+    return element
+
 
 LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones are in the CSV only
 

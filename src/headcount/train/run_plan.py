@@ -156,8 +156,15 @@ def _loss(source: Source, spec: TrainSpec) -> Loss:
     )
 
 
-def shape_of(spec: RunSpec) -> str:
-    """See `shape_key`: the plan, and the structure of the model with shapes in place of weights."""
+def shape_key(spec: RunSpec) -> str:
+    """Runs with equal keys share one compiled program: they differ in seed and in traced numbers
+    only. It is a hash of the plan, and of the model's structure with shapes in place of weights.
+
+    Traced are the steps and log points (not how many points), learning rate, schedule, moments,
+    weight decay, clip, limit, patience, and everything that only decides which weights training
+    starts from (such as the rates of a bias). An impossible combination is refused here, before any
+    work.
+    """
     with jax.enable_x64(spec.train.precision == "float64"):
         source = spec.target()
         plan = plan_of(source, spec.train)

@@ -40,7 +40,7 @@ class Record:
     outcome: str
     step: int | None  # of the divergence or the stop; None for a run that finished
     sentence: str
-    metrics: dict[str, list[float]]  # one value a log point; "step" says which
+    metrics: dict[str, list[float]]  # one value per log point; "step" says which
     final: dict[str, float]  # of the weights that the run returns
     seconds: dict[str, float]  # compile, run
     peak_memory_bytes: int  # of this process so far

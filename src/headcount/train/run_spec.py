@@ -209,17 +209,3 @@ class RunSpec(Spec):
 
     def target(self) -> AbstractTarget:
         return targets.build(self.memory)
-
-
-def shape_key(spec: RunSpec) -> str:
-    """Runs with equal keys share one compiled program: they differ in seed and in traced numbers
-    only.
-
-    Traced are the steps and log points (not how many points), learning rate, schedule, moments,
-    weight decay, clip, limit, patience, and everything that only decides which weights training
-    starts from (such as the rates of a bias). An impossible combination is refused here, before any
-    work.
-    """
-    from headcount.train.run_plan import shape_of  # the plan reads specs
-
-    return shape_of(spec)

@@ -9,9 +9,15 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import content_hash
 from headcount.lab.sweep.driver import first_line, sweep
-from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended, EngineError
+from headcount.lab.sweep.engine import (
+    AbstractEngine,
+    AbstractRunner,
+    Batch,
+    Came,
+    Ended,
+    EngineError,
+)
 from headcount.lab.sweep.local_engine import LocalEngine, one_thread
-from headcount.lab.sweep.runner import AbstractRunner
 from headcount.lab.sweep.store import Store
 from tests.lab.sweep.test_faults import computed, figures, undisturbed
 from tests.lab.sweep.toy import Toy, ToySpec, plan

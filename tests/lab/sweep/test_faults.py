@@ -19,7 +19,7 @@ import pytest
 from headcount.core.spec import content_hash
 from headcount.lab.sweep.driver import sweep
 from headcount.lab.sweep.local_engine import LocalEngine
-from headcount.lab.sweep.rows import COLUMNS, Row
+from headcount.lab.sweep.schema import COLUMNS, Row
 from headcount.lab.sweep.store import Store
 from tests.lab.sweep.toy import Toy, plan, record
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from headcount.lab.sweep.engine import Job
 from headcount.lab.sweep.progress import Pace
-from headcount.lab.sweep.runner import Job
 
 
 def job(id, key):

@@ -1,5 +1,5 @@
+from headcount.lab.sweep.engine import Job
 from headcount.lab.sweep.queue import ATTEMPTS, LARGEST, Queue
-from headcount.lab.sweep.runner import Job
 from tests.lab.sweep.toy import Toy, ToySpec
 
 

@@ -10,8 +10,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json, content_hash
 from headcount.lab.sweep import schema
-from headcount.lab.sweep.rows import Row
-from headcount.lab.sweep.schema import STEPS, StoreError
+from headcount.lab.sweep.schema import STEPS, Row, StoreError
 from headcount.lab.sweep.store import Store
 from tests.lab.sweep.toy import plan, record
 

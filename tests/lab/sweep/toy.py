@@ -13,7 +13,7 @@ import pydantic
 
 from headcount.core.errors import require
 from headcount.core.spec import Spec, content_hash
-from headcount.lab.sweep.runner import AbstractRunner
+from headcount.lab.sweep.engine import AbstractRunner
 
 
 class ToySpec(Spec):

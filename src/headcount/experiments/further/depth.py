@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from headcount.experiments.kernel_floors import fitted, kernel_numbers, l2_problem, representable
+from headcount.experiments.floors import fitted, kernel_numbers, l2_problem, representable
 from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
 from headcount.memory.kernels import Lag
 from headcount.theory.rounding import Dtype, rounded_kernel
@@ -52,7 +52,7 @@ def studies(profile: Profile) -> tuple[Study, ...]:
             x_label="lag",
             y_label="population MSE",
             notes=(
-                f"{HEADS} lin heads a layer, no networks, normalisation-free; answering 0 costs 1",
+                f"{HEADS} lin heads per layer, no networks, normalisation-free; answering 0 costs 1",
             ),
         ),
     )

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from headcount.experiments.floors import loss_bound, question
-from headcount.experiments.kernel_floors import kernel_numbers
+from headcount.experiments.floors import kernel_numbers, loss_bound, question
 from headcount.experiments.recipes import linear_model
 from headcount.experiments.sparse_floors import GENEROUS, lag_claim, lag_problem
 from headcount.lab.judge.signatures import Failure

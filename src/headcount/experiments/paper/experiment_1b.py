@@ -145,7 +145,7 @@ def _near_arm(bias: str, layers: int, profile: Profile) -> Arm:
 
 
 def with_table(profile: Profile) -> Study:
-    """Lags 48, 56 and 99 by one layer whose bias is a free number a lag."""
+    """Lags 48, 56 and 99 by one layer whose bias is a free number per lag."""
     run = {
         "memory": TABLE,
         "model": {
@@ -173,7 +173,7 @@ def with_table(profile: Profile) -> Study:
     return Study(
         "1b",
         Variant.FURTHER,
-        "The printed lags with a free bias a lag",
+        "The printed lags with a free bias per lag",
         "Does one layer learn lags 48, 56 and 99 where its bias can reach them?",
         (arm,),
         tuple(range(SEEDS[profile])),

@@ -2,7 +2,7 @@
 6; errata 20, 21)
 
 As written: x_48 + x_56 + x_99. With lin or log heads the squared error stays above 2.7 of 3 at any
-number of heads with weights up to 1e9 (certified), and with a free bias a lag one head is exact:
+number of heads with weights up to 1e9 (certified), and with a free bias per lag one head is exact:
 neither shows "1.16 to 1e-6 as H grows" as an effect of heads. As meant: the kernel s^{-1/2} on lags
 1..999 with lin heads, whose floors fall from 1.87 (1 head) to 1.7e-3 (4 heads). Criterion: four
 heads beat one; 256 neurons do not beat 16. Linear arms have the exact population loss, arms with
@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from headcount.core.refs import Ref
-from headcount.experiments.kernel_floors import kernel_numbers
+from headcount.experiments.floors import kernel_numbers
 from headcount.experiments.recipes import (
     FAR_LENGTH,
     FAR_SEEDS,

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headcount.core.refs import Ref
-from headcount.experiments.kernel_floors import kernel_numbers
+from headcount.experiments.floors import kernel_numbers
 from headcount.experiments.recipes import FAR_SEEDS, SPREADS, bare_model, linear_model, rate_cells
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part, Reported
 from headcount.lab.judge.statistics import Scale

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headcount.core.refs import Ref
-from headcount.experiments.kernel_floors import kernel_numbers
+from headcount.experiments.floors import kernel_numbers
 from headcount.experiments.recipes import (
     FAR_SEEDS,
     SEEDS,

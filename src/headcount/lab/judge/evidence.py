@@ -135,7 +135,7 @@ def arrange(hypothesis: Hypothesis, results: Iterable[ArmResult]) -> Runs:
             "register it before running",
         )
         place = runs.setdefault((run.arm, run.cell), {})
-        require(run.seed not in place, f"{where} twice", "one run a seed", "remove one")
+        require(run.seed not in place, f"{where} twice", "one run per seed", "remove one")
         place[run.seed] = run
     return runs
 

@@ -145,7 +145,7 @@ class LagPattern:
         require(
             len(lags) == len(error),
             f"{len(lags)} lags, {len(error)} errors",
-            "one error a lag",
+            "one error per lag",
             "drop the rest",
         )
         require(
@@ -181,7 +181,7 @@ class LengthPattern:
         require(
             len(lengths) == len(loss),
             f"{len(lengths)} lengths, {len(loss)} losses",
-            "one loss a length",
+            "one loss per length",
             "drop the rest",
         )
         require(
@@ -217,7 +217,7 @@ class LengthPattern:
         require(
             loss.ndim == 1,
             f"losses of shape {loss.shape}",
-            "one loss a position [N]",
+            "one loss per position [N]",
             "average over sequences first",
         )
         require(

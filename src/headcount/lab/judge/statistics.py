@@ -181,7 +181,7 @@ def bca_interval(
         effects.ndim == 1,
         f"effects of shape {effects.shape}",
         "one study [R]",
-        "call it once a study",
+        "call it once per study",
     )
     if np.ptp(effects) == 0:  # every resample is the same sample, and BCa is 0/0
         return Interval(float(effects[0]), float(effects[0]))

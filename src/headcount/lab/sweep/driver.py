@@ -15,13 +15,20 @@ from typing import Any
 
 from headcount.core.errors import InputError, require
 from headcount.core.spec import Spec, canonical_json
-from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended
+from headcount.lab.sweep.engine import (
+    AbstractEngine,
+    AbstractRunner,
+    Answer,
+    Batch,
+    Came,
+    Ended,
+    Job,
+)
 from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.lab.sweep.owners import BEAT_SECONDS
 from headcount.lab.sweep.progress import Pace, Progress, cpu_of, seconds_of
 from headcount.lab.sweep.queue import ATTEMPTS, Queue
-from headcount.lab.sweep.rows import FAILED, FINISHED, Row
-from headcount.lab.sweep.runner import AbstractRunner, Answer, Job
+from headcount.lab.sweep.schema import FAILED, FINISHED, Row
 from headcount.lab.sweep.store import Store
 from headcount.lab.sweep.sweep_plan import SweepPlan, reason
 from headcount.lab.sweep.trainer import Trainer

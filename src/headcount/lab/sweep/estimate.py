@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended
+from headcount.lab.sweep.engine import AbstractEngine, AbstractRunner, Batch, Came, Ended, Job
 from headcount.lab.sweep.progress import cpu_of
-from headcount.lab.sweep.rows import FINISHED, Row
-from headcount.lab.sweep.runner import AbstractRunner, Job
+from headcount.lab.sweep.schema import FINISHED, Row
 
 CALIBRATION_SECONDS = 20.0
 AT_MOST = 120.0  # where not even one shape is known after that

@@ -1,7 +1,7 @@
 """The local engine: processes of our own, one compute thread each, started when there is work for
 them.
 
-One-thread processes, one a core, are half as fast again as one process on all cores at this size of
+One-thread processes, one per core, are half as fast again as one process on all cores at this size of
 model (numerics: XLA's own threads waste a third of the CPU), and their sums do not depend on how
 many threads there are, so neither do the figures. The limits are in the environment before the
 child's Python starts: XLA and BLAS read them when loaded.
@@ -22,8 +22,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from headcount.core.errors import require
-from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended, EngineError, Event
-from headcount.lab.sweep.runner import AbstractRunner
+from headcount.lab.sweep.engine import (
+    AbstractEngine,
+    AbstractRunner,
+    Batch,
+    Came,
+    Ended,
+    EngineError,
+    Event,
+)
 
 FAILED_STARTS = 3  # so many workers in a row that die before they are ready: more are no use
 TAIL = 600  # characters of a dead worker's log that are shown
@@ -120,7 +127,7 @@ class LocalEngine(AbstractEngine):
             self._count >= 1,
             f"workers {workers}",
             "at least 1",
-            "give a number, or leave it out for one a core",
+            "give a number, or leave it out for one per core",
         )
         self.pin = pin
         self._workers: list[_Worker] = []

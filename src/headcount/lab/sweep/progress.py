@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from headcount.lab.sweep.runner import Job
+from headcount.lab.sweep.engine import Job
 
 
 @dataclasses.dataclass

@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from headcount.lab.sweep.runner import Job
+from headcount.lab.sweep.engine import Job
 
 ATTEMPTS = 3
 # runs of a batch: enough for tiny models to be trained side by side, few enough to lose

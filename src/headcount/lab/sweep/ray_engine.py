@@ -1,5 +1,5 @@
 """The Ray engine, for when one machine is not enough: plain remote tasks, a batch of runs each, one
-core a task.
+core per task.
 
 A task is a generator, so each record comes back as it is computed and a worker that dies loses only
 what it had not yet sent. Ray's own retries are off: a task run twice by Ray would hide the death
@@ -14,9 +14,16 @@ import time
 from typing import Any
 
 from headcount.core.errors import InputError, require
-from headcount.lab.sweep.engine import AbstractEngine, Batch, Came, Ended, EngineError, Event
+from headcount.lab.sweep.engine import (
+    AbstractEngine,
+    AbstractRunner,
+    Batch,
+    Came,
+    Ended,
+    EngineError,
+    Event,
+)
 from headcount.lab.sweep.local_engine import one_thread
-from headcount.lab.sweep.runner import AbstractRunner
 
 COUNT_SECONDS = 5.0  # a cluster may grow: its cores are counted again so often
 
@@ -37,7 +44,7 @@ class RayEngine(AbstractEngine):
             workers is None or workers >= 1,
             f"workers {workers}",
             "at least 1",
-            "give a number, or leave it out for one a core",
+            "give a number, or leave it out for one per core",
         )
         self.address, self.workers = address, workers
         self._ours = False  # did we connect, so that we must leave?

@@ -23,7 +23,7 @@ from headcount.core.overrides import leaves
 from headcount.core.spec import plain
 from headcount.lab.sweep.driver import first_line
 from headcount.lab.sweep.progress import cpu_of
-from headcount.lab.sweep.rows import FAILED, FINISHED, Row
+from headcount.lab.sweep.schema import FAILED, FINISHED, Row
 from headcount.lab.sweep.store import Store
 
 Table = dict[str, list[Any]]  # column name → values

@@ -1,19 +1,120 @@
-"""The store's tables, how they came to be, and how a file is opened.
+"""The store's tables and how they came to be, a row of results and its checksum, how a file is opened.
 
 `STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all
 of them, so the road of a new store and that of an old one are the same, in one transaction each. A
-newer store, or a file that is none, is refused before anything is written.
+newer store, or a file that is none, is refused before anything is written. WAL mode: readers never
+wait for the writer, and a row is there whole or not at all after any crash.
 
-WAL mode: readers never wait for the writer, and a row is there whole or not at all after any crash.
+Numbers are written as JSON with every digit, so that a figure read back is the figure computed, bit
+for bit; JSON has no NaN or infinity, which are written as {"float": "nan"}. The checksum covers
+every column: a row whose bytes changed on the disk is recognised, reported and computed again,
+never shown.
 """
 
 import contextlib
+import dataclasses
+import hashlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from headcount.core.errors import HeadcountError, InputError, require
+from headcount.core.spec import plain
+
+FINISHED, FAILED = "finished", "failed"
+PARTS = ("metrics", "final", "seconds", "versions")  # of a record, each a JSON column of its own
+COLUMNS = (
+    "id",
+    "status",
+    "outcome",
+    "step",
+    "sentence",
+    *PARTS,
+    "other",
+    "error",
+    "stored",
+    "checksum",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What the store knows of one run that ended. `record` is the trainer's, empty where the run
+    failed.
+    """
+
+    id: str
+    # finished (also when training diverged: that is an outcome) or failed (an error, a dead worker)
+    status: str
+    record: dict[str, Any]
+    error: str = ""
+    stored: str = ""  # for people: no decision depends on a clock
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What must be the same however often, wherever and in whatever order the run is
+        computed.
+        """
+        names = ("outcome", "step", "metrics", "final")
+        return {
+            "id": self.id,
+            "status": self.status,
+            **{name: self.record.get(name) for name in names},
+        }
+
+    def to_columns(self) -> tuple[Any, ...]:
+        """The values of COLUMNS."""
+        record = dict(self.record)
+        head = [
+            self.id,
+            self.status,
+            record.pop("outcome", None),
+            record.pop("step", None),
+            record.pop("sentence", None),
+        ]
+        parts = [_dumps(record.pop(name, {})) for name in PARTS]
+        values = [*head, *parts, _dumps(record), self.error, self.stored]
+        return (*values, checksum(values))
+
+    @classmethod
+    def from_columns(cls, values: tuple[Any, ...]) -> "Row | None":
+        """The row, or None where the checksum does not fit."""
+        if checksum(list(values[:-1])) != values[-1]:
+            return None
+        named = dict(zip(COLUMNS, values, strict=True))
+        record = {name: named[name] for name in ("outcome", "step", "sentence")}
+        record |= {name: loads(named[name]) for name in PARTS} | loads(named["other"])
+        return cls(
+            named["id"],
+            named["status"],
+            record if named["status"] == FINISHED else {},
+            named["error"],
+            named["stored"],
+        )
+
+
+def checksum(values: list[Any]) -> str:
+    """SHA-256 over the columns; a value that SQLite could not have been given (bytes after a
+    flipped type) counts by its repr.
+    """
+    return hashlib.sha256(
+        json.dumps(values, default=repr, separators=(",", ":")).encode()
+    ).hexdigest()[:32]
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(plain(value), separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str) -> Any:
+    """JSON as this store writes it."""
+    return json.loads(
+        text, object_hook=lambda found: float(found["float"]) if set(found) == {"float"} else found
+    )
+
 
 APPLICATION = 0x48434E54  # "HCNT" in the file's header: how a store is told from any other database
 BUSY_SECONDS = 30.0
@@ -36,7 +137,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
             " NULL, started TEXT NOT NULL, beat INTEGER NOT NULL)"
         ),
         "CREATE TABLE claims (id TEXT PRIMARY KEY, owner TEXT NOT NULL)",
-        # For people with SQL: one line a run, metric and logged step.
+        # For people with SQL: one line per run, metric and logged step.
         """CREATE VIEW curves AS
             SELECT results.id AS id, named.key AS metric, steps.value AS step, points.value AS value
             FROM results, json_each(results.metrics) AS named, json_each(named.value) AS points

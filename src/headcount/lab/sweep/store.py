@@ -18,11 +18,14 @@ from headcount.core.errors import InputError
 from headcount.core.files import whole_folder
 from headcount.core.spec import content_hash
 from headcount.lab.sweep.owners import Owner, Watch
-from headcount.lab.sweep.rows import COLUMNS, FAILED, Row, loads
 from headcount.lab.sweep.schema import (
+    COLUMNS,
+    FAILED,
+    Row,
     StoreError,
     connect,
     connect_read_only,
+    loads,
     readable_errors,
     transaction,
 )

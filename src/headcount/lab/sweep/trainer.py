@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.core.spec import Spec, canonical_json
-from headcount.lab.sweep.runner import AbstractRunner
+from headcount.lab.sweep.engine import AbstractRunner
 
 if TYPE_CHECKING:
     from headcount.train.run_spec import RunSpec
@@ -72,7 +72,7 @@ def _key(text: str) -> str:
     """The shape of a run, which its seed does not change; a large plan asks for the same one
     many times.
     """
-    from headcount.lab.sweep.rows import loads
+    from headcount.lab.sweep.schema import loads
     from headcount.train.run import shape_key
     from headcount.train.run_spec import RunSpec
 
