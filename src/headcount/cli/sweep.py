@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headcount.lab.sweep.driver import Summary
     from headcount.lab.sweep.engine import AbstractEngine, Job
     from headcount.lab.sweep.estimate import Estimate
-    from headcount.lab.sweep.results import Status
+    from headcount.lab.sweep.results import StoreStatus
 
 ENGINES = ("local", "ray")
 LINE_SECONDS = 10.0  # without a terminal, a line of progress no more often than this
@@ -232,7 +232,7 @@ def _conclude(done: "Summary", force: bool) -> None:
         )
 
 
-def _print_status(found: "Status") -> None:
+def _print_status(found: "StoreStatus") -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     rows: list[tuple[str, Any]] = [("runs", found.runs)]
     rows += [(f"  {name}", count) for name, count in sorted(found.outcomes.items())]

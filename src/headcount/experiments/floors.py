@@ -26,6 +26,7 @@ from decimal import Decimal
 
 from flint import fmpq
 
+from headcount.core import claims
 from headcount.core.claims import FIELDS, Claim, Lags, Readout, Role, Scope, Sense, Status
 from headcount.lab.study import Numbers
 from headcount.memory.kernels import AbstractKernel
@@ -53,7 +54,7 @@ def claim_of(problem: Problem, bound: LowerBound) -> Claim:
     the problem stand for it.
     """
     asked = question(problem, heads=bound.heads, weight=bound.budget)
-    scope = dataclasses.replace(asked, lowest_rate=bound.lowest_rate, norm=bound.norm)
+    scope = dataclasses.replace(asked, lowest_rate=bound.lowest_rate, norm=claims.Norm(bound.norm))
     status = Status.PROVED if bound.certified else Status.CONJECTURED
     return Claim(
         problem.kernel, scope, Sense.AT_LEAST, bound.value, status, bound.method, bound.ref
@@ -76,7 +77,7 @@ def question(
         heads=heads,
         weight=math.inf if weight is None else weight,
         readout=readout,
-        norm=problem.norm,
+        norm=claims.Norm(problem.norm),
         lags=Lags(1 if problem.residual else 0, problem.window),
     )
 

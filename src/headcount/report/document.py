@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headcount.core.errors import require, unknown
+from headcount.lab.judge.verdict import Verdict
 from headcount.lab.study_outcome import StudyOutcome
 from headcount.report.figure_data import FigureData
 
@@ -126,6 +127,10 @@ class Report:
             "a number >= 0",
             "measure the time",
         )
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
 
     @property
     def judged(self) -> tuple[StudyOutcome, ...]:

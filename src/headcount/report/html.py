@@ -94,7 +94,7 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         style=Markup(style_sheet()),  # ours, from the package
         sections=sections,
         counts=[
-            (outcome, sum(o.verdict.outcome is outcome for o in report.judged))
+            (outcome, sum(verdict.outcome is outcome for verdict in report.verdicts))
             for outcome in Outcome
         ],
         diagnosed=[

@@ -37,8 +37,9 @@ def exact(value: float | int | None) -> str:
     >>> [exact(v) for v in (None, 64, 64.0, 0.1, 4.02e-08)]
     ['', '64', '64', '0.1', '4.02e-08']
     """
-    known = value is not None and math.isfinite(value)
-    return repr(float(value)).removesuffix(".0") if known else ""
+    if value is None or not math.isfinite(value):
+        return ""
+    return repr(float(value)).removesuffix(".0")
 
 
 def interval(ends: Interval | None) -> str:

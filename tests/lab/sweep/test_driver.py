@@ -13,9 +13,9 @@ from headcount.lab.sweep.engine import (
     AbstractEngine,
     AbstractRunner,
     Batch,
-    Came,
-    Ended,
+    BatchEnded,
     EngineError,
+    RunAnswered,
 )
 from headcount.lab.sweep.local_engine import LocalEngine, one_thread
 from headcount.lab.sweep.store import Store
@@ -45,13 +45,13 @@ class Here(AbstractEngine):
     def poll(self, timeout):
         number, answers = self.tasks[0]
         try:
-            return [Came(number, next(answers))]
+            return [RunAnswered(number, next(answers))]
         except StopIteration:
             error = ""
         except Exception as raised:
             error = repr(raised)
         self.tasks.pop(0)
-        return [Ended(number, error)]
+        return [BatchEnded(number, error)]
 
     def stop(self):
         self.tasks.clear()

@@ -166,7 +166,8 @@ def _residual_arm(bias: str, heads: int, profile: Profile) -> Arm:
 def _bare_arm(bias: str, heads: int, profile: Profile) -> Arm:
     model = bare_model({"kind": bias, **SPREADS["uniform"]}, heads, HEAD_DIM)
     run = {"memory": "exp-4b", "model": model, "train": _train(profile, "squared")}
-    reported = REPORTED.get(f"{bias.removesuffix('1p')}-{heads}")
+    # the paper has one log bias; log1p is how we repair it
+    reported = REPORTED.get(f"{'log' if bias == 'log1p' else bias}-{heads}")
     return Arm(
         f"{bias}-{heads} bare",
         run,

@@ -18,11 +18,11 @@ from headcount.core.spec import Spec, canonical_json
 from headcount.lab.sweep.engine import (
     AbstractEngine,
     AbstractRunner,
-    Answer,
     Batch,
-    Came,
-    Ended,
+    BatchEnded,
     Job,
+    RunAnswered,
+    RunResult,
 )
 from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.lab.sweep.owners import BEAT_SECONDS
@@ -231,14 +231,14 @@ class _Sweep:
 
     def _collect(self) -> None:
         """Store what came back."""
-        for event in self.engine.poll(POLL_SECONDS) if self.open else _nap():
-            if isinstance(event, Came):
+        for event in self.engine.poll(POLL_SECONDS) if self.open else _wait():
+            if isinstance(event, RunAnswered):
                 self._came(event.batch, event.answer)
             else:
                 self._ended(event)
         self._tell()
 
-    def _came(self, batch: int, answer: Answer) -> None:
+    def _came(self, batch: int, answer: RunResult) -> None:
         job = self.jobs[answer.id]
         self.open[batch] = [other for other in self.open[batch] if other.id != answer.id]
         if answer.files:
@@ -250,7 +250,7 @@ class _Sweep:
         else:
             self.progress.elsewhere += 1
 
-    def _ended(self, event: Ended) -> None:
+    def _ended(self, event: BatchEnded) -> None:
         jobs, size = self.open.pop(event.batch), self.sizes[event.batch]
         if not jobs:
             return
@@ -320,7 +320,7 @@ class _Sweep:
         )
 
 
-def _nap() -> list[Any]:
+def _wait() -> list[Any]:
     time.sleep(POLL_SECONDS)
     return []
 

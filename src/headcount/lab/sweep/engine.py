@@ -33,7 +33,7 @@ class Job:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class RunResult:
     """What became of one job: a plain record, and the model's files where weights were asked
     for.
     """
@@ -79,7 +79,7 @@ class AbstractRunner(abc.ABC):
     def job(self, spec: Spec) -> Job:
         return Job(content_hash(spec), spec, self.key(spec))
 
-    def answers(self, jobs: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[Answer]:
+    def answers(self, jobs: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[RunResult]:
         """In a worker: compute (id, plain spec) pairs. A spec that does not come back to its id
         is refused, not trained.
         """
@@ -94,7 +94,7 @@ class AbstractRunner(abc.ABC):
         before = time.process_time()
         for spec, record, files in self.run(specs):
             after = time.process_time()  # unlike seconds on the clock, the same on a busy machine
-            yield Answer(
+            yield RunResult(
                 content_hash(spec),
                 {**record, "seconds": {**record["seconds"], "cpu": after - before}},
                 files,
@@ -126,15 +126,15 @@ class Batch:
 
 
 @dataclasses.dataclass(frozen=True)
-class Came:
+class RunAnswered:
     """A run was computed."""
 
     batch: int
-    answer: Answer
+    answer: RunResult
 
 
 @dataclasses.dataclass(frozen=True)
-class Ended:
+class BatchEnded:
     """The batch is over. `error` says why the runs without an answer have none; `lost` that the
     worker died of it.
     """
@@ -144,7 +144,7 @@ class Ended:
     lost: bool = False
 
 
-Event = Came | Ended
+Event = RunAnswered | BatchEnded
 
 
 class AbstractEngine(abc.ABC):

@@ -15,7 +15,14 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from headcount.lab.sweep.engine import AbstractEngine, AbstractRunner, Batch, Came, Ended, Job
+from headcount.lab.sweep.engine import (
+    AbstractEngine,
+    AbstractRunner,
+    Batch,
+    BatchEnded,
+    Job,
+    RunAnswered,
+)
 from headcount.lab.sweep.progress import cpu_of
 from headcount.lab.sweep.schema import FINISHED, Row
 
@@ -106,9 +113,9 @@ def _calibrate(
                 waiting[number] = _Trial(job, runner)
                 engine.submit(Batch(number, waiting[number].jobs))
             for event in engine.poll(0.2):
-                if isinstance(event, Came):
+                if isinstance(event, RunAnswered):
                     waiting[event.batch].cpu[event.answer.id] = cpu_of(event.answer.record)
-                elif isinstance(event, Ended):
+                elif isinstance(event, BatchEnded):
                     trial = waiting.pop(event.batch)
                     if not event.error:
                         found[trial.key] = trial.cost()

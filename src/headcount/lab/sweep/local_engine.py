@@ -26,10 +26,10 @@ from headcount.lab.sweep.engine import (
     AbstractEngine,
     AbstractRunner,
     Batch,
-    Came,
-    Ended,
+    BatchEnded,
     EngineError,
     Event,
+    RunAnswered,
 )
 
 FAILED_STARTS = 3  # so many workers in a row that die before they are ready: more are no use
@@ -192,9 +192,9 @@ class LocalEngine(AbstractEngine):
             return self._removed(worker)
         assert batch is not None
         if kind == "answer":
-            return [Came(batch.number, message[1])]
+            return [RunAnswered(batch.number, message[1])]
         worker.batch = None
-        return [Ended(batch.number, message[1])]
+        return [BatchEnded(batch.number, message[1])]
 
     def _removed(self, worker: _Worker) -> list[Event]:
         """A worker that died: its batch is reported lost, its place is free again."""
@@ -215,7 +215,7 @@ class LocalEngine(AbstractEngine):
             else f"the worker ended with code {code}"
         )
         return (
-            [Ended(worker.batch.number, f"{how}; {words}".rstrip("; "), lost=True)]
+            [BatchEnded(worker.batch.number, f"{how}; {words}".rstrip("; "), lost=True)]
             if worker.batch
             else []
         )

@@ -18,10 +18,10 @@ from headcount.lab.sweep.engine import (
     AbstractEngine,
     AbstractRunner,
     Batch,
-    Came,
-    Ended,
+    BatchEnded,
     EngineError,
     Event,
+    RunAnswered,
 )
 from headcount.lab.sweep.local_engine import one_thread
 
@@ -93,13 +93,15 @@ class RayEngine(AbstractEngine):
 
         batch = self._tasks[task]
         try:
-            return [Came(batch.number, ray.get(next(task)))]
+            return [RunAnswered(batch.number, ray.get(next(task)))]
         except StopIteration:
-            ended = Ended(batch.number)
+            ended = BatchEnded(batch.number)
         except exceptions.RayTaskError as error:  # raised by the runner
-            ended = Ended(batch.number, str(error))
+            ended = BatchEnded(batch.number, str(error))
         except exceptions.RayError as error:  # worker, node or memory: not the run's own fault
-            ended = Ended(batch.number, f"Ray lost the worker ({type(error).__name__})", lost=True)
+            ended = BatchEnded(
+                batch.number, f"Ray lost the worker ({type(error).__name__})", lost=True
+            )
         del self._tasks[task]
         return [ended]
 

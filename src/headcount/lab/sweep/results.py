@@ -104,7 +104,7 @@ def to_parquet(table: Table) -> bytes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """A run that failed: what it is and why."""
 
     id: str
@@ -113,7 +113,7 @@ class Failure:
 
 
 @dataclasses.dataclass(frozen=True)
-class Status:
+class StoreStatus:
     """Counts over all runs that the store knows. `running` are claimed by a sweep whose process
     exists.
     """
@@ -128,13 +128,13 @@ class Status:
     outcomes: dict[str, int]
     cpu_seconds: float
     sweeps: list[str]
-    failures: list[Failure]
+    failures: list[FailedRun]
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
 
-def status(path: str | Path) -> Status:
+def status(path: str | Path) -> StoreStatus:
     """Look into a store, also while sweeps write to it."""
     with Store(path, read_only=True) as store:
         specs = store.specs()
@@ -148,11 +148,11 @@ def status(path: str | Path) -> Status:
         name = str(row.record.get("outcome")) if row.status == FINISHED else FAILED
         outcomes[name] = outcomes.get(name, 0) + 1
     failures = [
-        Failure(row.id, named.get(row.id, ""), first_line(row.error))
+        FailedRun(row.id, named.get(row.id, ""), first_line(row.error))
         for row in rows
         if row.status == FAILED
     ]
-    return Status(
+    return StoreStatus(
         store=str(path),
         runs=len({*specs, *ended}),
         finished=len(rows) - len(failures),

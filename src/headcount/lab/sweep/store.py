@@ -32,7 +32,7 @@ from headcount.lab.sweep.schema import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
+class Claimed:
     """The answer to a claim: what is ours now, what another sweep has stored, what another one
     is at work on.
     """
@@ -188,12 +188,12 @@ class Store:
                 values,
             )
 
-    def claim(self, ids: Collection[str]) -> Claim:
+    def claim(self, ids: Collection[str]) -> Claimed:
         """Take runs that nobody has stored or is at work on; the claims of dead sweeps are swept
         away first.
         """
         assert self.owner is not None
-        found = Claim([], [], [])
+        found = Claimed([], [], [])
         with readable_errors(self.path), transaction(self._connection):
             self._bury(self.owner.owner)
             for id in ids:
