@@ -180,11 +180,10 @@ def on_terminal(arguments, cwd):
     return process.wait(60), shown.decode()
 
 
-def test_a_terminal_shows_a_bar_and_is_not_given_parquet(place):
+def test_a_terminal_shows_how_far_it_is_and_is_not_given_parquet(place):
     code, shown = on_terminal(["sweep", "plan.yaml", "--workers", 1], place)
     assert code == 0
-    assert "12/12" in shown
-    assert "━" in shown
+    assert "12/12 runs" in shown
     code, shown = on_terminal(["results", "runs.sqlite", "--parquet"], place)
     assert code == 2
     assert "error: --parquet onto a terminal" in shown

@@ -29,12 +29,12 @@ LENGTHS = {"lengths": [64, 128], "loss": [0.1, 0.2], "reach": 10, "trivial": 1.0
         (HopPattern, HOPS, {"layers": 0}, "0 layers"),
         (HopPattern, HOPS, {"deeper": [1.0, 0.9, 0.8]}, "3 accuracies of deeper models"),
         (LagPattern, LAGS, {"lags": [5, 1]}, "sort them"),
-        (LagPattern, LAGS, {"error": [0.0]}, "one error a lag"),
+        (LagPattern, LAGS, {"error": [0.0]}, "one error per lag"),
         (LagPattern, LAGS, {"error": [0.0, -1.0]}, "numbers >= 0"),
         (LagPattern, LAGS, {"heads": 0}, "0 heads"),
         (LengthPattern, LENGTHS, {"lengths": [128, 64]}, "trained first"),
         (LengthPattern, LENGTHS, {"loss": [0.1, 0.0]}, "numbers > 0"),
-        (LengthPattern, LENGTHS, {"loss": [0.1, 0.1, 0.1]}, "one loss a length"),
+        (LengthPattern, LENGTHS, {"loss": [0.1, 0.1, 0.1]}, "one loss per length"),
         (LengthPattern, LENGTHS, {"reach": -1}, "reach -1"),
         (LengthPattern, LENGTHS, {"trivial": math.inf}, "trivial loss inf"),
     ],
@@ -73,5 +73,5 @@ def test_lengths_from_positions():
         LengthPattern.from_positions(loss, trained=13, reach=1, trivial=50)
     with pytest.raises(InputError, match="between 4 and N"):
         LengthPattern.from_positions(loss, trained=4, reach=4, trivial=50)
-    with pytest.raises(InputError, match="one loss a position"):
+    with pytest.raises(InputError, match="one loss per position"):
         LengthPattern.from_positions(loss[None], trained=4, reach=1, trivial=50)
