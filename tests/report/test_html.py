@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from headcount.core.claims import Status
 from headcount.lab.judge.evidence import Finding
 from headcount.lab.study import Numbers, Variant
 from headcount.report.document import Report, Section
@@ -163,6 +164,18 @@ def test_a_bound_for_a_smaller_class_is_marked_and_a_constant_answer_is_called_s
     assert re.search(r"0\.9<br><span[^>]*>affine readouts only</span>", made)
     assert re.search(r">1<br><span[^>]*>constant answer</span>", made)
     assert "0.8 lies below the lower bound 0.9, which holds for affine readouts only" in made
+
+
+def test_what_stands_behind_the_possible_value_is_told():
+    arms = (
+        arm("fit", Numbers(possible=0.3)),
+        arm("built", Numbers(possible=0.25, status=Status.MEASURED)),
+        arm("unknown"),
+    )
+    made = _html(page_of(*arms))
+    assert re.search(r">0\.3<br><span[^>]*>found</span>", made)
+    assert re.search(r">0\.25<br><span[^>]*>measured</span>", made)
+    assert made.count(">found<") == 1
 
 
 def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known():

@@ -30,7 +30,7 @@ import numpy as np
 from headcount.construct import Construction, construct
 from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
-from headcount.core.claims import Claim, Readout
+from headcount.core.claims import Claim, Readout, Status
 from headcount.experiments.floors import SEARCHED, LossBound, claim_of, loss_bound, question
 from headcount.lab.study import Numbers
 from headcount.memory.fixed import FixedMemory
@@ -252,6 +252,7 @@ def built_numbers(target: str, bias: str, heads: int, width: int, length: int) -
     return Numbers(
         promised_text="no theorem of the paper is about this bias",
         possible=found.measured.mse if fits else None,
+        status=Status.MEASURED,
         lower=0.0,
         certificate="a squared error is not negative",
         float32=found.float32.mse if fits else None,
@@ -312,6 +313,7 @@ def code_numbers(
         promised=value,
         promised_text=text,
         possible=error(np.dtype(np.float64), np.float64) if fits else None,
+        status=Status.MEASURED,
         lower=0.0,
         certificate="a squared error is not negative",
         float32=error(Dtype.FLOAT32.scalar, np.float32) if fits else None,

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headcount.core.claims import Status
 from headcount.core.errors import require
 from headcount.lab.judge.hypothesis import Hypothesis
 
@@ -62,6 +63,7 @@ class Numbers:
     note: str = ""
     # possible is the constant answer: it says nothing about the architecture
     constant: bool = False
+    status: Status = Status.FOUND  # of `possible`: by a search, or measured on sequences
 
     def __post_init__(self):
         both = self.lower is not None and self.possible is not None
