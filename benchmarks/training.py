@@ -28,7 +28,7 @@ from headcount.memory.read import Last
 from headcount.model.spec import ModelSpec
 from headcount.train import run as engine
 from headcount.train.compiled import compiled
-from headcount.train.spec import TrainSpec
+from headcount.train.run_spec import TrainSpec
 
 N, H, D, M, BATCH = 1000, 32, 64, 256, 100
 STEPS, TORCH_STEPS = 400, 60

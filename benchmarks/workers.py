@@ -15,10 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from headcount.lab.local import LocalEngine, cores
-from headcount.lab.store import Store
-from headcount.lab.sweep import sweep
-from headcount.train.spec import RunSpec
+from headcount.lab.sweep.driver import sweep
+from headcount.lab.sweep.local_engine import LocalEngine, cores
+from headcount.lab.sweep.store import Store
+from headcount.train.run_spec import RunSpec
 
 RUNS, STEPS, ROUNDS = 8, 8_000, 2
 BAR = 1.8

@@ -25,8 +25,10 @@ ORDER = (
     "construct",
     "train",
     "lab",
+    "experiments",
     "diagnose",
     "report",
+    "pipeline",
     "web",
     "cli",
 )

@@ -98,7 +98,6 @@ def test_no_bound_contradicts_brute_force_on_many_questions(batch):
     assert not found, "\n".join(found)
 
 
-@repaired
 @pytest.mark.parametrize(
     ("kernel", "bias", "norm", "heads", "budget", "window"),
     [

@@ -72,7 +72,7 @@ def _fit_residual(words: list[str]) -> Any:
 def _lower_bound(words: list[str]) -> Any:
     from headcount import kernels
     from headcount.theory.bounds import lower_bound
-    from headcount.theory.families import family
+    from headcount.theory.heads import family
     from headcount.theory.problem import Norm, Problem
 
     asked = _options(words)

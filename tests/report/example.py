@@ -5,22 +5,16 @@ outcome, curve and refusal mark.
 import math
 
 from headcount.core.refs import Ref
-from headcount.lab.hypothesis import ArmResult, Benefit, Hypothesis, NoBenefit, Part, Reported
-from headcount.lab.patterns import FloorPattern, RunPattern
-from headcount.lab.signatures import diagnose
-from headcount.lab.statistics import Scale
-from headcount.lab.verdict import decide_family
-from headcount.report.arms import ACCURACY, NATS, Arm, Learned, Possible, Promised, Representable
+from headcount.experiments.errata import Erratum
+from headcount.lab.judge.hypothesis import ArmResult, Benefit, Hypothesis, NoBenefit, Part, Reported
+from headcount.lab.judge.patterns import FloorPattern, RunPattern
+from headcount.lab.judge.signatures import diagnose
+from headcount.lab.judge.statistics import Scale
+from headcount.lab.judge.verdict import Verdict, decide_family
+from headcount.lab.study import Arm, Numbers, Study, Variant
+from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
+from headcount.report.document import Report, Section, SpecFile, Table
 from headcount.report.figure_data import Axis, Curve, FigureData
-from headcount.report.records import (
-    Erratum,
-    Experiment,
-    Report,
-    SignatureRow,
-    SpecFile,
-    Table,
-    VerdictRow,
-)
 
 HEADS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 REF = Ref("wang-e-2024", "Section 6")
@@ -40,7 +34,7 @@ def _runs(levels: dict[str, float], floors: dict[str, float], cells=("default",)
                 )
 
 
-def verdicts() -> tuple[VerdictRow, ...]:
+def verdicts() -> tuple[Verdict, ...]:
     """Through the real engine: one verdict of each outcome."""
     cells = ("lr=0.001,p=uniform", "lr=0.001,p=log-spaced")
     common = {"ref": REF, "scale": Scale.LOG10_RATIO, "trivial": 7.5}
@@ -61,26 +55,82 @@ def verdicts() -> tuple[VerdictRow, ...]:
         "4b": [*_runs({"lin-16": -3.0, "log-16": -3.3}, {"lin-16": 1e-9})],
         "1b": [*_runs({"H-4": 0.4, "H-16": 0.4}, {"H-4": 2.7})],
     }
-    return tuple(
-        VerdictRow.from_json(verdict.to_json())
-        for verdict in decide_family(hypotheses, results, 8, resamples=199)
+    return decide_family(hypotheses, results, 8, resamples=199)
+
+
+def learned(mean=0.5, low=None, high=None, seeds=3, diverged=0, cell="default", **told) -> Learned:
+    """So many equal seeds, of which the last diverged."""
+    losses = (mean,) * (seeds - diverged) + (math.inf,) * diverged
+    low, high = mean if low is None else low, mean if high is None else high
+    return Learned(cell, losses, mean, low, high, **told)
+
+
+def arm(name, numbers=None, *cells: Learned, run=None, finals=(), parameters=None) -> ArmOutcome:
+    """An arm with its four numbers."""
+    made = Arm(name, run or {}, lambda: numbers or Numbers())
+    return ArmOutcome(made, numbers or Numbers(), cells or (learned(),), parameters, tuple(finals))
+
+
+def studied(id, *arms: ArmOutcome, variant=Variant.AS_MEANT, verdict=None, diagnoses=None, y="MSE"):
+    """A study of these arms, and of those that the verdict needs."""
+    hypothesis = verdict and verdict.hypothesis
+    needed = [Arm(name, {}) for name in (hypothesis.arms if hypothesis else ())]
+    study = Study(
+        id,
+        variant,
+        f"Study {id}",
+        "Does it?",
+        (*(each.arm for each in arms), *needed),
+        hypothesis.seeds if hypothesis else (1, 2, 3),
+        {cell: {} for cell in hypothesis.cells} if hypothesis else {"default": {}},
+        hypothesis,
+        y_label=y,
     )
+    return StudyOutcome(study, arms, verdict, diagnoses or {})
 
 
-def arms() -> tuple[Arm, ...]:
-    theorem = Promised(None, "does not apply: s^-0.5 is not summable")
+def outcomes() -> tuple[StudyOutcome, ...]:
+    """Studies with a verdict of each kind, with arms, and with both."""
+    judged = {verdict.hypothesis.id: verdict for verdict in verdicts()}
+    theorem = {"promised_text": "does not apply: s^-0.5 is not summable"}
+    pattern = RunPattern(
+        floors=FloorPattern(loss=0.19, floor=4e-8, trivial=7.5, more_heads=4e-8, other_bias=0.0)
+    )
+    exact = Numbers(
+        possible=0.0,
+        lower=0.0,
+        certificate="exact: the kernel is one log head",
+        float32=0.0,
+        bfloat16=0.0,
+        **theorem,
+    )
+    lin = Numbers(
+        possible=4.02e-8,
+        lower=1.1e-8,
+        certificate="dual certificate, ball arithmetic",
+        float32=4.1e-8,
+        bfloat16=2.3e-3,
+        **theorem,
+    )
+    far = Numbers(possible=2.81, lower=2.7, certificate="least squares at sum|a| <= 1e9")
+    wave = Numbers(
+        12.5,
+        "Theorem 3.1, vacuous here",
+        0.0,
+        0.0,
+        certificate="63 breakpoints",
+        float32=3e-7,
+        bfloat16=4e-3,
+    )
     return (
-        Arm("4a", "lin, 8 heads", variant="as written", promised=theorem, possible=Possible(4.02e-8, 1.1e-8, "dual certificate, ball arithmetic"),
-            representable=Representable(4.1e-8, 2.3e-3), learned=Learned(0.19, 0.17, 0.22, 10), parameters=25),
-        Arm("4a", "log, 1 head", variant="as written", promised=theorem, possible=Possible(0.0, 0.0, "exact: the kernel is one log head"),
-            representable=Representable(0.0, 0.0), learned=Learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4),
-        Arm("2a", "m = 256, lags 48, 56, 99", variant="as written", possible=Possible(2.81, 2.7, "least squares at sum|a| <= 1e9"),
-            learned=Learned(2.95, 2.9, 3.0, 10)),
-        Arm("2a", "m = 256, lag 1", variant="as meant", promised=Promised(12.5, "Theorem 3.1, vacuous here"), possible=Possible(0.0, 0.0, "63 breakpoints"),
-            representable=Representable(3e-7, 4e-3), learned=Learned(0.002, 0.0011, 0.0031, 10), parameters=770),
-        Arm("1a", "L = 4, H = 4", metric=NATS, learned=Learned(1.93, 1.92, 1.94, 5), parameters=151_000),
-        Arm("depth", "3 layers", metric=ACCURACY, learned=Learned(0.975, 0.96, 0.99, 5)),
-        Arm("depth", "diverging", metric=ACCURACY, learned=Learned(seeds=5, diverged=5)),
+        studied("1a", arm("L = 4, H = 4", None, learned(1.93, 1.92, 1.94, 5), parameters=151_000), y="nats per token"),
+        studied("1b", verdict=judged["1b"]),
+        studied("2a", arm("m = 256, lags 48, 56, 99", far, learned(2.95, 2.9, 3.0, 10)), variant=Variant.AS_WRITTEN),
+        studied("2a", arm("m = 256, lag 1", wave, learned(0.002, 0.0011, 0.0031, 10), parameters=770), verdict=judged["2a"]),
+        studied("4a", arm("lin, 8 heads", lin, learned(0.19, 0.17, 0.22, 10), parameters=25), arm("log, 1 head", exact, learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4),
+                verdict=judged["4a"], diagnoses={"lin, 8 heads": diagnose(pattern)}),
+        studied("4b", verdict=judged["4b"]),
+        studied("depth", arm("3 layers", None, learned(0.975, 0.96, 0.99, 5)), arm("diverging", None, learned(math.inf, seeds=5, diverged=5)), variant=Variant.FURTHER),
     )  # fmt: skip
 
 
@@ -161,40 +211,37 @@ def figures() -> tuple[FigureData, ...]:
 
 def report(**changes) -> Report:
     errata = (
-        Erratum("18", "Section 6, 4a", "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.", "The value is not finite, and t^-0.5 is not summable.",
-                "Lag 0 has infinite weight; the sum over lags grows like the square root of the window.", "Uses lags 1 to 999 and says 'finite window'.",
-                (("floor, 8 lin heads", 4.02e-8),)),
-        Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.", "Any function of one bit is a relu(x) + b relu(-x).",
-                "Two neurons reproduce every such readout exactly.", "Runs it as written, and a triangle wave of 32 teeth as meant."),
+        (Erratum("18", "Section 6, 4a", "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.", "The value is not finite, and t^-0.5 is not summable.",
+                 "Uses lags 1 to 999 and says 'finite window'.", seen="Section 6"),
+         "Lag 0 has infinite weight; the sum over lags grows like the square root of the window."),
+        (Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.", "Any function of one bit is a relu(x) + b relu(-x).",
+                 "Runs it as written, and a triangle wave of 32 teeth as meant.", seen="Section 6"),
+         "Two neurons reproduce every such readout exactly."),
     )  # fmt: skip
-    floor = RunPattern(
-        floors=FloorPattern(loss=0.19, floor=4e-8, trivial=7.5, more_heads=4e-8, other_bias=0.0)
-    )
     values = {
         "title": "Synthetic example <not a result>",
         "profile": "smoke",
         "seconds": 83.4,
         "command": "headcount reproduce all --profile smoke -o out",
-        "experiments": (
-            Experiment(
+        "sections": (
+            Section(
                 "1a",
                 "Depth or heads on text",
                 (("", "Python's standard library, bytes, files split 9:1."),),
             ),
-            Experiment("1b", "One layer for fixed sparse memory"),
-            Experiment("2a", "Width for a complex readout"),
-            Experiment(
+            Section("1b", "One layer for fixed sparse memory"),
+            Section("2a", "Width for a complex readout"),
+            Section(
                 "4a",
                 "Heavy tails: log or lin",
                 (("as written", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),),
             ),
-            Experiment("4b", "Light tails: lin or log"),
-            Experiment("rates", "Approximation rates", check=True),
-            Experiment("depth", "Depth for nested memory", check=True),
-            Experiment("bias", "Every bias on every tail", check=True),
+            Section("4b", "Light tails: lin or log"),
+            Section("rates", "Approximation rates", check=True),
+            Section("depth", "Depth for nested memory", check=True),
+            Section("bias", "Every bias on every tail", check=True),
         ),
-        "verdicts": verdicts(),
-        "arms": arms(),
+        "outcomes": outcomes(),
         "figures": figures(),
         "tables": (
             Table(
@@ -203,9 +250,6 @@ def report(**changes) -> Report:
                 ("family", "slope", "90% interval"),
                 (("lin", -1.5, "[-1.53, -1.47]"), ("log", None, "")),
             ),
-        ),
-        "signatures": (
-            SignatureRow.from_json("4a, lin, 64 heads, seed 0", diagnose(floor).to_json()),
         ),
         "errata": errata,
         "specs": (
@@ -216,3 +260,11 @@ def report(**changes) -> Report:
         "store": "store.sqlite",
     }
     return Report(**{**values, **changes})
+
+
+def page_of(*arms: ArmOutcome, section="4a", **changes) -> Report:
+    """A report of one study."""
+    made = studied(section, *arms)
+    return Report(
+        "t", "smoke", 1.0, "c", (Section(section, "tails"),), **{"outcomes": (made,), **changes}
+    )

@@ -1,16 +1,20 @@
 """The page: well formed, whole, escaped, self-contained, and usable without sight of it."""
 
+import dataclasses
 import itertools
 import re
 from html.parser import HTMLParser
 
 import pytest
 
-from headcount.report.arms import Arm, Learned, Possible
+from headcount.core.claims import Status
+from headcount.lab.judge.evidence import Finding
+from headcount.lab.study import Numbers, Variant
+from headcount.report.document import Report, Section
 from headcount.report.figures import render
 from headcount.report.html import html
-from headcount.report.records import Experiment, FindingRow, Report, VerdictRow
 from tests.report import example
+from tests.report.example import arm, learned, page_of
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -90,7 +94,7 @@ def test_text_is_escaped(text, page):
         "p",
         1.0,
         "<b>",
-        (Experiment("4a", "<i>", (("", "{{ 7*7 }}"),)),),
+        (Section("4a", "<i>", (("", "{{ 7*7 }}"),)),),
         notes=("<u>&",),
     )
     made = _html(nasty)
@@ -129,16 +133,17 @@ def test_every_section_and_result_is_shown(page):
         "Run it again",
     ):
         assert title in shown
-    for row in report.verdicts:
-        assert row.claim in shown
-        assert shown.count(row.sentence) == 2  # in the summary and in its section
-        assert all(criterion in shown for criterion in row.criteria)
-        assert all(deviation in shown for deviation in row.deviations)
-    for arm in report.arms:
-        assert arm.name in shown
-        assert arm.possible.certificate in shown
-    for item in report.errata:
-        assert item.evidence in shown
+    for outcome in report.judged:
+        verdict = outcome.verdict
+        assert verdict.hypothesis.claim in shown
+        assert shown.count(verdict.sentence) == 2  # in the summary and in its section
+        assert all(criterion in shown for criterion in verdict.criteria)
+        assert all(deviation in shown for deviation in verdict.deviations)
+    for each in (each for outcome in report.outcomes for each in outcome.arms):
+        assert each.arm.name in shown
+        assert each.numbers.certificate in shown
+    for _, evidence in report.errata:
+        assert evidence in shown
     assert "4.02e-8" in shown
     assert "Not run in this profile." not in shown
     assert "not trained" in shown
@@ -146,55 +151,82 @@ def test_every_section_and_result_is_shown(page):
 
 
 def test_a_contradiction_is_shown():
-    arm = Arm("4a", "lin", possible=Possible(0.3, 0.2), learned=Learned(0.1, 0.1, 0.1, 3))
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
+    made = _html(page_of(arm("lin", Numbers(possible=0.3, lower=0.2), learned(0.1))))
     assert "lin: learned 0.1 lies below the lower bound 0.2" in made
     assert "Check these numbers" in made
 
 
 def test_a_bound_for_a_smaller_class_is_marked_and_a_constant_answer_is_called_so():
-    arm = Arm(
-        "4a",
-        "lin",
-        possible=Possible(1.0, 0.9, "dual", constant=True, bound_for="affine readouts only"),
-        learned=Learned(0.8, 0.8, 0.8, 3),
+    numbers = Numbers(
+        possible=1.0, lower=0.9, lower_for="affine readouts only", certificate="dual", constant=True
     )
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=(arm,)))
+    made = _html(page_of(arm("lin", numbers, learned(0.8))))
     assert re.search(r"0\.9<br><span[^>]*>affine readouts only</span>", made)
     assert re.search(r">1<br><span[^>]*>constant answer</span>", made)
     assert "0.8 lies below the lower bound 0.9, which holds for affine readouts only" in made
 
 
+def test_what_stands_behind_the_possible_value_is_told():
+    arms = (
+        arm("fit", Numbers(possible=0.3)),
+        arm("built", Numbers(possible=0.25, status=Status.MEASURED)),
+        arm("unknown"),
+    )
+    made = _html(page_of(*arms))
+    assert re.search(r">0\.3<br><span[^>]*>found</span>", made)
+    assert re.search(r">0\.25<br><span[^>]*>measured</span>", made)
+    assert made.count(">found<") == 1
+
+
 def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known():
-    plain = Arm("4a", "lin", learned=Learned(0.5, 0.4, 0.6, 3))
-    told = Arm("4a", "log", learned=Learned(0.5, 0.4, 0.6, 3, accuracy=0.875, trained=0.125))
-
-    def page(*arms):
-        return _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=arms))
-
-    assert "accuracy</th>" not in page(plain)
-    assert "trained length" not in page(plain)
-    assert "accuracy</th>" in page(plain, told)
-    assert "trained length</th>" in page(plain, told)
-    assert '<td class="n">0.125</td>' in page(plain, told)
-    assert ">0.875</div>" in page(plain, told)
+    plain = arm("lin", None, learned(0.5, 0.4, 0.6))
+    longer = {"train": {"length": 64, "evaluation": {"length": 256}}}
+    told = arm(
+        "log",
+        None,
+        learned(0.5, 0.4, 0.6, accuracy=0.875),
+        run=longer,
+        finals=[{"train_loss": 0.125}] * 3,
+    )
+    assert "accuracy</th>" not in _html(page_of(plain))
+    assert "trained length" not in _html(page_of(plain))
+    both = _html(page_of(plain, told))
+    assert "accuracy</th>" in both
+    assert "trained length</th>" in both
+    assert '<td class="n">0.125</td>' in both
+    assert ">0.875</div>" in both
 
 
 def test_findings_have_units_of_their_own():
     findings = (
-        FindingRow("a", "default", lost=True, losing="lin"),
-        FindingRow("1 heads", "default", unit="accuracy"),
+        Finding("a", "default", lost=True, losing="lin", unit="log10 ratio"),
+        Finding("1 heads", "default", unit="accuracy"),
     )
-    row = VerdictRow("4a", "claim", "inconclusive", scale="log10 ratio", findings=findings)
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), verdicts=(row,)))
-    assert "<td>log10 ratio</td>" in made  # old data without a unit: that of the verdict
+    verdict = dataclasses.replace(example.verdicts()[0], findings=findings)
+    made = _html(page_of(outcomes=(example.studied("4a", verdict=verdict),)))
+    assert "<td>log10 ratio</td>" in made
     assert "<td>accuracy</td>" in made
     assert "lin (for certain)" in made
     assert "1 heads" not in made
 
 
+def test_signatures_without_their_observable_are_left_out():
+    diagnosis = next(d for o in example.outcomes() for d in o.diagnoses.values())
+    silent = [c for c in diagnosis.checks.values() if not c.measured]
+    assert silent
+    made = _html(example.report())
+    assert not any(check.because in made for check in silent)
+    assert all(
+        check.because in html_text(made) for check in diagnosis.checks.values() if check.measured
+    )
+
+
+def html_text(made: str) -> str:
+    return "".join(Page(made).text)
+
+
 def test_an_empty_report_says_so():
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),)))
+    made = _html(Report("t", "smoke", 1.0, "c", (Section("4a", "tails"),)))
     Page(made)
     assert "No hypothesis was judged" in made
     assert "Not run in this profile." in made
@@ -202,17 +234,16 @@ def test_an_empty_report_says_so():
 
 
 def test_two_variants_of_an_experiment_are_kept_apart():
-    rows = tuple(
-        VerdictRow(f"2b-{variant[3:]}", "claim", "inconclusive", experiment="2b", variant=variant)
-        for variant in ("as written", "as meant")
+    verdict = example.verdicts()[0]
+    outcomes = tuple(
+        example.studied("2b", arm("H = 4"), variant=variant, verdict=verdict)
+        for variant in (Variant.AS_WRITTEN, Variant.AS_MEANT)
     )
-    arms = tuple(Arm("2b", "H = 4", variant=variant) for variant in ("as written", "as meant"))
-    made = _html(
-        Report("t", "smoke", 1.0, "c", (Experiment("2b", "heads"),), verdicts=rows, arms=arms)
-    )
+    made = _html(page_of(section="2b", outcomes=outcomes))
     assert made.count('id="experiment-2b"') == 1
     assert "The four numbers, as written: MSE" in made
     assert "The four numbers, as meant: MSE" in made
+    assert "Findings of 2b-as-written" in made
 
 
 def test_both_faces_define_every_colour(text):
@@ -224,16 +255,9 @@ def test_both_faces_define_every_colour(text):
 
 def test_the_cells_of_an_arm_share_a_row():
     cells = ("lr=0.001", "lr=0.003")
-    arms = tuple(
-        Arm(
-            "4a",
-            "lin",
-            possible=Possible(0.3, 0.2, "dual"),
-            learned=Learned(0.4, 0.35, 0.45, 5),
-            cell=cell,
-        )
-        for cell in cells
+    numbers = Numbers(possible=0.3, lower=0.2, certificate="dual")
+    made = _html(
+        page_of(arm("lin", numbers, *(learned(0.4, 0.35, 0.45, 5, cell=cell) for cell in cells)))
     )
-    made = _html(Report("t", "smoke", 1.0, "c", (Experiment("4a", "tails"),), arms=arms))
     assert made.count("Certificate: dual") == 1
     assert all(made.count(cell) == 1 for cell in cells)

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from headcount.lab.judge.verdict import Outcome
 from headcount.report.palette import BADGES, DARK, FAMILIES, LIGHT, contrast, linear
-from headcount.report.records import OUTCOMES
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
 BLIND = {
@@ -54,10 +54,10 @@ def test_contrast_with_the_page(face):
 
 @pytest.mark.parametrize("face", ["light", "dark"])
 def test_contrast_of_outcomes(face):
-    assert set(BADGES) == set(OUTCOMES)
+    assert set(BADGES) == set(Outcome)
     assert len({badge.sign for badge in BADGES.values()}) == len(BADGES)
     paper = (LIGHT if face == "light" else DARK)["paper"]
-    assert min(contrast(getattr(badge, face), paper) for badge in BADGES.values()) >= 4.5
+    assert min(contrast(badge.colours[face], paper) for badge in BADGES.values()) >= 4.5
 
 
 @pytest.mark.parametrize("sight", BLIND)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from headcount.lab.study import Profile
+from headcount.pipeline import Reproduction
 from headcount.report.figures import csv_text
-from headcount.report.write import arms_csv, summary, verdicts_json, write
+from headcount.report.write import arms_csv, verdicts_json, write
 from tests.report import example
 
 
@@ -49,7 +51,8 @@ def test_verdicts_do_not_depend_on_time_or_versions(made):
 
 def test_the_document_has_the_fields_asked_for(made):
     report, out, page = made
-    document = json.loads(json.dumps(summary(report, page), allow_nan=False))
+    done = Reproduction(Profile.SMOKE, report.outcomes, (), report.seconds, page)
+    document = json.loads(json.dumps(done.to_json(), allow_nan=False))
     assert list(document) == ["verdicts", "profile", "seconds", "report"]
     assert document["seconds"] == 83.4
     stored = json.loads((out / "verdicts.json").read_text())
@@ -61,11 +64,13 @@ def test_the_document_has_the_fields_asked_for(made):
 def test_arms_are_a_table_with_named_columns(made):
     report, _, _ = made
     rows = list(csv.DictReader(arms_csv(report).splitlines()))
-    assert len(rows) == len(report.arms)
-    assert float(rows[0]["possible"]) == 4.02e-8
-    assert rows[0]["promised"] == ""
-    assert rows[1]["diverged"] == "1"
-    assert arms_csv(dataclasses.replace(report, arms=())).startswith(
+    assert len(rows) == sum(len(outcome.arms) for outcome in report.outcomes)
+    heavy = [row for row in rows if row["experiment"] == "4a"]
+    assert float(heavy[0]["possible"]) == 4.02e-8
+    assert heavy[0]["promised"] == ""
+    assert heavy[1]["diverged"] == "1"
+    assert (rows[-1]["arm"], rows[-1]["learned"], rows[-1]["diverged"]) == ("diverging", "", "5")
+    assert arms_csv(dataclasses.replace(report, outcomes=())).startswith(
         "experiment,variant,arm,cell,metric,promised,"
     )
 

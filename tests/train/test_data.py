@@ -9,8 +9,8 @@ from headcount.core.errors import InputError
 from headcount.core.seeds import Seeds
 from headcount.memory.read import Everywhere, Last
 from headcount.train.data import Arrays, Sampler, source_of
-from headcount.train.plan import plan_of
-from headcount.train.spec import TrainSpec
+from headcount.train.run_plan import plan_of
+from headcount.train.run_spec import TrainSpec
 from headcount.train.splits import in_batches, splits_of
 
 

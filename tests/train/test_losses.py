@@ -5,7 +5,7 @@ import pytest
 
 from headcount.memory.target import Batch
 from headcount.train.losses import mean_loss, measured
-from headcount.train.spec import Loss
+from headcount.train.run_spec import Loss
 
 RNG = np.random.default_rng(0)
 MASK = jnp.array([[True, False, True], [True, True, False]])

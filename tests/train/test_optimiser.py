@@ -6,7 +6,7 @@ import optax
 import pytest
 
 from headcount.train.optimiser import Numbers, optimiser, rate
-from headcount.train.spec import OptimiserSpec, TrainSpec
+from headcount.train.run_spec import OptimiserSpec, TrainSpec
 
 STEPS, WARMUP = 200, 20
 

@@ -26,7 +26,8 @@ from headcount.train.population import (
     variance_of,
 )
 from headcount.train.run import train
-from headcount.train.spec import RunSpec, shape_key
+from headcount.train.run_plan import shape_key
+from headcount.train.run_spec import RunSpec
 
 LENGTH = 24
 LINEAR = ModelSpec(heads=3, width=5, head_dim=2, attention="dp-free", ffn="none", bias="log1p")

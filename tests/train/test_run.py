@@ -13,7 +13,7 @@ import pytest
 
 import headcount as hc
 from headcount.train.run import train, train_group
-from headcount.train.spec import RunSpec, TrainSpec
+from headcount.train.run_spec import RunSpec, TrainSpec
 
 MODEL = {"heads": 2, "width": 8, "hidden": 16, "attention": "dp-free", "bias": "lin"}
 SHORT = {"steps": 60, "batch": 16, "length": 8, "log": 4, "lr": 0.01, "evaluation": {"batches": 2}}
@@ -80,7 +80,7 @@ def test_another_process_gives_the_same_bits(alone):
 
     spec, run = next(iter(alone.values()))
     code = (
-        "import json, sys; from headcount.train.run import train_group; from headcount.train.spec"
+        "import json, sys; from headcount.train.run import train_group; from headcount.train.run_spec"
         " import RunSpec\nspec = RunSpec.from_values(json.loads(sys.argv[1]));"
         " print(json.dumps(next(train_group([spec]))[1].to_json()))"
     )

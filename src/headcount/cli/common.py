@@ -5,11 +5,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
+
+from headcount.lab.sweep.progress import Say
 
 # a file or a pipe has no width: tables get room
 _known = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -20,21 +23,28 @@ QUIET_SECONDS = 2.0  # without a terminal, a line of progress no more often than
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A function that tells how far the work is, on stderr: one changing line on a terminal,
-    else a line now and then.
+def progress(seconds: float = QUIET_SECONDS) -> Iterator[Say]:
+    """The one watcher of long jobs, on stderr: a changing line on a terminal, else a line no more
+    often than every so many `seconds`; what is to be told `now` at once in both.
     """
     if progress_console.is_terminal:
         with progress_console.status("…") as status:
-            yield status.update
-        return
-    told = time.monotonic()
 
-    def say(message: str) -> None:
-        nonlocal told
-        if time.monotonic() - told >= QUIET_SECONDS:
-            told = time.monotonic()
-            progress_console.print(f"{message} …")
+            def show(message: str, now: bool = False) -> None:
+                status.update(escape(message))
+                if now:
+                    progress_console.print(escape(message))
+
+            yield show
+        return
+    last, when = "", time.monotonic()
+
+    def say(message: str, now: bool = False) -> None:
+        nonlocal last, when
+        due = now or time.monotonic() - when >= seconds
+        if due and message != last:
+            last, when = message, time.monotonic()
+            print(message, file=sys.stderr, flush=True)
 
     yield say
 

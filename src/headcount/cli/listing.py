@@ -48,7 +48,7 @@ def registries() -> dict[str, Registry[Any]]:
 
 
 def rows(sort: str | None) -> list[dict[str, str]]:
-    """One row an entry; all sorts, or one."""
+    """One row per entry; all sorts, or one."""
     every = registries()
     if sort is not None and sort not in every:
         raise unknown("sort of part", sort, every)
@@ -58,7 +58,7 @@ def rows(sort: str | None) -> list[dict[str, str]]:
             "name": entry.name,
             "formula": entry.formula,
             "summary": entry.summary,
-            "options": ", ".join(str(p).split(": ")[0].split("=")[0] for p in entry.parameters),
+            "options": ", ".join(p.name for p in entry.parameters),
             "reference": str(entry.ref),
         }
         for noun, registry in every.items()

@@ -4,7 +4,6 @@ figures as a table.
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,17 +11,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress_console
+from headcount.cli.common import console, print_json, progress, progress_console
 from headcount.core.errors import CheckFailed, require, unknown
-from headcount.lab.example import EXAMPLE
-from headcount.lab.progress import Progress, spoken
+from headcount.lab.sweep.progress import progress_teller, spoken
+from headcount.lab.sweep.sweep_plan import EXAMPLE
 
 if TYPE_CHECKING:
-    from headcount.lab.engine import AbstractEngine
-    from headcount.lab.estimate import Estimate
-    from headcount.lab.runner import Job
-    from headcount.lab.status import Status
-    from headcount.lab.sweep import Summary
+    from headcount.lab.sweep.driver import Summary
+    from headcount.lab.sweep.engine import AbstractEngine, Job
+    from headcount.lab.sweep.estimate import Estimate
+    from headcount.lab.sweep.results import StoreStatus
 
 ENGINES = ("local", "ray")
 LINE_SECONDS = 10.0  # without a terminal, a line of progress no more often than this
@@ -40,7 +38,7 @@ def sweep(
         Path, typer.Option(help="the file that holds the results; created where there is none")
     ] = Path("runs.sqlite"),
     workers: Annotated[
-        int | None, typer.Option(help="worker processes; without it one a core")
+        int | None, typer.Option(help="worker processes; without it one per core")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster")] = "local",
     address: Annotated[
@@ -83,8 +81,8 @@ def sweep(
     require(plan is not None, "no plan", "a plan file", "write one from headcount sweep --example")
     assert plan is not None
     chosen = _engine(engine, address, workers, pin)
-    from headcount.lab import sweep as lab
-    from headcount.lab.trainer import Trainer
+    from headcount.lab.sweep import driver as lab
+    from headcount.lab.sweep.trainer import Trainer
 
     runner = Trainer(weights=weights)
     if dry_run:
@@ -92,7 +90,7 @@ def sweep(
         _dry_run(jobs, store, chosen, runner, json)
         return
     # Ray prints; stdout is for the answer alone
-    with watcher() as watch, contextlib.redirect_stdout(sys.stderr):
+    with progress(LINE_SECONDS) as say, contextlib.redirect_stdout(sys.stderr):
         done = lab.sweep(
             plan,
             store,
@@ -101,7 +99,7 @@ def sweep(
             fail_fast=fail_fast,
             retry_failed=retry_failed,
             force=force,
-            watch=watch,
+            watch=progress_teller(say),
         )
     if json:
         print_json(done.to_json())
@@ -117,7 +115,7 @@ def status(
     """How a store stands: finished, failed and why, running, still to do. Also while a sweep
     runs.
     """
-    from headcount.lab.status import status as look
+    from headcount.lab.sweep.results import status as look
 
     found = look(store)
     if json:
@@ -134,11 +132,13 @@ def results(
     ] = False,
     curves: Annotated[
         bool,
-        typer.Option("--curves", help="one row a run, metric and logged step instead of one a run"),
+        typer.Option(
+            "--curves", help="one row per run, metric and logged step instead of one per run"
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The stored figures as a table on stdout, one row a run. Also while a sweep runs."""
+    """The stored figures as a table on stdout, one row per run. Also while a sweep runs."""
     require(
         csv + parquet + json <= 1,
         "more than one of --csv, --parquet and --json",
@@ -151,7 +151,7 @@ def results(
         "stdout in a file or a pipe",
         "add > results.parquet",
     )
-    from headcount.lab import results as lab
+    from headcount.lab.sweep import results as lab
 
     table, damaged = lab.results(store, curves)
     if damaged:
@@ -183,11 +183,11 @@ def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "
     if name not in ENGINES:
         raise unknown("engine", name, ENGINES)
     if name == "ray":
-        from headcount.lab.ray_engine import RayEngine
+        from headcount.lab.sweep.ray_engine import RayEngine
 
         require(not pin, "--pin with the ray engine", "a local engine", "drop --pin")
         return RayEngine(address, workers)
-    from headcount.lab.local import LocalEngine
+    from headcount.lab.sweep.local_engine import LocalEngine
 
     require(
         address is None,
@@ -196,59 +196,6 @@ def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "
         "add --engine ray, or drop --address",
     )
     return LocalEngine(workers, pin)
-
-
-@contextlib.contextmanager
-def watcher() -> Iterator[Callable[[Progress], None]]:
-    """What shows progress on stderr: a bar on a terminal, else a line now and then; failures at
-    once in both.
-    """
-    if not progress_console.is_terminal:
-        yield _Lines()
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    with Bar(
-        TextColumn("sweep"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-        console=progress_console,
-    ) as bar:
-        task = bar.add_task("", total=None)
-
-        def show(progress: Progress) -> None:
-            for line in progress.news:
-                bar.console.print(escape(line))
-            bar.update(
-                task,
-                total=progress.total,
-                completed=progress.done,
-                description=progress.line().partition(", ")[2],
-            )
-
-        yield show
-
-
-class _Lines:
-    """Progress as plain lines."""
-
-    def __init__(self) -> None:
-        self.last, self.when = "", -LINE_SECONDS
-
-    def __call__(self, progress: Progress) -> None:
-        for news in progress.news:
-            self._print(news)
-        counts = f"{progress.done} {progress.failed}"
-        due = progress.seconds - self.when >= LINE_SECONDS or progress.done == progress.total
-        if counts != self.last and due:
-            self.last, self.when = counts, progress.seconds
-            self._print(progress.line())
-
-    def _print(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
 
 
 def _print_summary(done: "Summary") -> None:
@@ -285,7 +232,7 @@ def _conclude(done: "Summary", force: bool) -> None:
         )
 
 
-def _print_status(found: "Status") -> None:
+def _print_status(found: "StoreStatus") -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
     rows: list[tuple[str, Any]] = [("runs", found.runs)]
     rows += [(f"  {name}", count) for name, count in sorted(found.outcomes.items())]
@@ -308,9 +255,9 @@ def _print_status(found: "Status") -> None:
 def _dry_run(
     jobs: "dict[str, Job]", path: Path, engine: "AbstractEngine", runner: Any, json: bool
 ) -> None:
-    from headcount.lab.estimate import estimate
-    from headcount.lab.flat import labels
-    from headcount.lab.store import Store
+    from headcount.lab.sweep.estimate import estimate
+    from headcount.lab.sweep.results import labels
+    from headcount.lab.sweep.store import Store
 
     rows: list[Any] = []
     if path.exists():

@@ -12,7 +12,7 @@ from headcount.core.files import read_mapping, refuse_occupied
 from headcount.core.overrides import with_changes
 
 if TYPE_CHECKING:
-    from headcount.train.record import Record
+    from headcount.train.run_record import Record
 
 SHOWN = 12  # log points in the table
 
@@ -43,7 +43,7 @@ def train(
 
     # jax: not needed for --help or a misspelt file
     from headcount.train.run import train as trained
-    from headcount.train.spec import RunSpec
+    from headcount.train.run_spec import RunSpec
 
     run = RunSpec.from_values(values)
     with progress() as say:

@@ -1,5 +1,5 @@
-"""Changes to a mapping as they are typed: `train.lr=0.003`, `model.bias.low=0.1`,
-`train.log=[10,100]`.
+"""Changes to nested mappings: as they are typed (`train.lr=0.003`, `train.log=[10,100]`), by dotted
+names, or as a mapping of the same form. Values are replaced, mappings on the way are kept.
 
 >>> base = {"memory": "exp-1b:seed=1", "train": {"lr": 0.1}}
 >>> with_changes(base, ["train.lr=0.003", "memory.position=1000"])
@@ -8,7 +8,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headcount.core.errors import InputError, require
@@ -31,7 +31,41 @@ def with_changes(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str,
     return made
 
 
-def _with(values: dict[str, Any], path: list[str], value: Any, change: str) -> dict[str, Any]:
+def with_values(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy with the values of dotted names replaced.
+
+    >>> with_values({"model": {"heads": 1, "width": 8}}, {"model.heads": 2, "seed": 1})
+    {'model': {'heads': 2, 'width': 8}, 'seed': 1}
+    """
+    made = dict(values)
+    for name, value in changes.items():
+        made = _with(made, name.split("."), value, name)
+    return made
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy with the changes on top, level by level.
+
+    >>> merged({"train": {"lr": 1, "steps": 2}}, {"train": {"lr": 3}})
+    {'train': {'lr': 3, 'steps': 2}}
+    """
+    made = dict(base)
+    for path, value in leaves(changes):
+        made = _with(made, path, value, ".".join(path))
+    return made
+
+
+def leaves(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Every value that is no mapping, with the names that lead to it."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _with(values: dict[str, Any], path: Sequence[str], value: Any, change: str) -> dict[str, Any]:
+    """The one nested update."""
     first, *rest = path
     if not rest:
         return {**values, first: value}

@@ -18,6 +18,10 @@ class Options(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
+class SpecError(InputError):
+    """Faults of one spec, all of them; `expected` lists its keys."""
+
+
 class Spec(Options):
     """A frozen record of plain values. An unknown key is an error that names the nearest valid
     one.
@@ -41,7 +45,7 @@ class Spec(Options):
         return {name: plain(getattr(self, name)) for name in type(self).model_fields}
 
 
-def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> InputError:
+def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> SpecError:
     """Every fault of a failed validation as one `InputError`; `keys` are the valid top-level
     names.
     """
@@ -63,7 +67,7 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> Input
         else:
             message = fault["msg"]
             reasons.append(f"{where} is {fault['input']!r}: {message[0].lower()}{message[1:]}")
-    return InputError(
+    return SpecError(
         f"{noun}: {', and '.join(reasons)}",
         f"keys {', '.join(keys) or '(none)'}",
         "correct these and run again",

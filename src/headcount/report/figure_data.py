@@ -124,12 +124,10 @@ class Curve:
 
 @dataclasses.dataclass(frozen=True)
 class FigureData:
-    """`name` is the file name without ending; `experiment` the section that the figure belongs
-    to.
-    """
+    """`name` is the file name without ending; `section` the id of its section."""
 
     name: str
-    experiment: str
+    section: str
     title: str
     x: Axis
     y: Axis

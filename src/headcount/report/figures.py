@@ -20,11 +20,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from headcount.report.axis_marks import log_ticks, spread, superscript
 from headcount.report.figure_data import KIND_TEXT, Curve, FigureData
-from headcount.report.labels import spread
 from headcount.report.palette import FAMILIES, LIGHT, MARKERS
-from headcount.report.text import exact
-from headcount.report.ticks import log_ticks, superscript
+from headcount.report.wording import exact
 
 WIDTH, HEIGHT = 7.0, 4.2  # inches at 100 px: 700 px wide
 PNG_DPI = 200
@@ -92,7 +91,7 @@ def files(figure: FigureData) -> dict[str, bytes]:
 
 
 def csv_text(figure: FigureData) -> str:
-    """The figure's numbers, one point a row, in full precision."""
+    """The figure's numbers, one point per row, in full precision."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["family", "kind", "series", "x", "y", "low", "high"])

@@ -1,24 +1,83 @@
 """The report as one HTML file: figures and style inside it, no script, nothing fetched, every
 text escaped.
+
+Several drawings stand in one page, so ids of their SVG must not meet; the page has a light and a
+dark face, so colours are variables (`palette.LIGHT` is what the drawing holds, the page's style
+sheet says what each name is). The SVG is parsed and written again rather than edited as text, so
+what comes out is well formed and escaped.
 """
 
 import functools
 import importlib.resources
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 import jinja2
 from markupsafe import Markup
 
-from headcount.lab.evidence import FAR_ABOVE_FLOOR
-from headcount.lab.hypothesis import EQUAL_PARAMETERS
-from headcount.lab.statistics import FEWEST_SEEDS, Scale
-from headcount.report.arms import Arm
+from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
+from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS
+from headcount.lab.judge.statistics import FEWEST_SEEDS, Scale
+from headcount.lab.judge.verdict import Outcome
+from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
+from headcount.report.document import Report, Section
 from headcount.report.figure_data import KIND_TEXT, FigureData
-from headcount.report.inline import inline_svg
 from headcount.report.palette import BADGES, DARK, LIGHT
-from headcount.report.records import OUTCOMES, Experiment, Report, VerdictRow
-from headcount.report.text import describe, duration, interval, number, plural
+from headcount.report.wording import describe, duration, interval, number, plural
+
+VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
+COLOURED = ("style", "fill", "stroke")
+DROPPED = ("metadata", "style")
+
+
+def inline_svg(svg: bytes, name: str, title: str, description: str) -> str:
+    """`name` becomes the prefix of every id in the drawing."""
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in [child for child in parent if _local(child.tag) in DROPPED]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = {
+            _local(key): _value(_local(key), value, name) for key, value in element.attrib.items()
+        }
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {
+        "role": "img",
+        "aria-labelledby": f"{name}-title {name}-description",
+        "style": "stroke-linejoin: round; stroke-linecap: butt",
+    }
+    root[:0] = [
+        _text("title", f"{name}-title", title),
+        _text("desc", f"{name}-description", description),
+    ]
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(name: str) -> str:
+    return name.rsplit("}", 1)[-1]
+
+
+def _value(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return re.sub(r"^#", f"#{name}-", value)
+    if key == "clip-path":
+        return re.sub(r"url\(#", f"url(#{name}-", value)
+    if key in COLOURED:
+        return re.sub(r"#[0-9a-f]{6}", lambda found: VARIABLES.get(found[0], found[0]), value)
+    return value
+
+
+def _text(tag: str, name: str, text: str) -> ElementTree.Element:
+    element = ElementTree.Element(tag, {"id": name})
+    element.text = text
+    return element
+
 
 LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones are in the CSV only
 
@@ -27,7 +86,7 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
     """The whole page. `drawings` holds each figure's SVG by the figure's name."""
     template = _environment().get_template("report.html")
     sections = [
-        (title, [_section(report, e, drawings) for e in report.experiments if e.check is check])
+        (title, [_section(report, s, drawings) for s in report.sections if s.check is check])
         for title, check in SECTIONS
     ]
     return template.render(
@@ -35,8 +94,13 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         style=Markup(style_sheet()),  # ours, from the package
         sections=sections,
         counts=[
-            (outcome, sum(row.verdict == outcome for row in report.verdicts))
-            for outcome in OUTCOMES
+            (outcome, sum(verdict.outcome is outcome for verdict in report.verdicts))
+            for outcome in Outcome
+        ],
+        diagnosed=[
+            (outcome.study.key, arm, diagnosis)
+            for outcome in report.outcomes
+            for arm, diagnosis in outcome.diagnoses.items()
         ],
         methods={
             "scales": list(Scale),
@@ -56,7 +120,7 @@ def style_sheet() -> str:
         face: (
             "".join(f"--{name}: {colour}; " for name, colour in colours.items())
             + "".join(
-                f"--{badge(outcome)}: {getattr(look, face)}; " for outcome, look in BADGES.items()
+                f"--{badge(outcome)}: {look.colours[face]}; " for outcome, look in BADGES.items()
             )
         )
         for face, colours in (("light", LIGHT), ("dark", DARK))
@@ -73,41 +137,39 @@ def style_sheet() -> str:
     return f":root {{ color-scheme: light; {faces['light']}}}\n{dark}\n{rules}"
 
 
-def badge(outcome: str) -> str:
-    """The class of an outcome.
-
-    >>> badge("outside the theorem's assumptions")
-    'outcome-outside'
-    """
-    return "outcome-" + {"not supported": "not"}.get(outcome, outcome.split()[0])
+def badge(outcome: Outcome) -> str:
+    """The class of an outcome."""
+    return f"outcome-{BADGES[outcome].css}"
 
 
-def _section(
-    report: Report, experiment: Experiment, drawings: Mapping[str, bytes]
-) -> dict[str, Any]:
-    arms: tuple[Arm, ...] = report.of(experiment.id, "arms")
+def _section(report: Report, section: Section, drawings: Mapping[str, bytes]) -> dict[str, Any]:
+    outcomes = [outcome for outcome in report.outcomes if outcome.study.id == section.id]
     return {
-        "experiment": experiment,
-        "verdicts": report.of(experiment.id, "verdicts"),
-        "arms": _grouped(arms),
-        "doubts": [doubt for arm in arms for doubt in arm.doubts()],
+        "section": section,
+        "judged": [outcome for outcome in outcomes if outcome.verdict is not None],
+        "arms": [group for outcome in outcomes for group in _grouped(outcome)],
+        "doubts": [doubt for outcome in outcomes for doubt in outcome.doubts()],
         "figures": [
-            _figure(figure, drawings[figure.name]) for figure in report.of(experiment.id, "figures")
+            _figure(figure, drawings[figure.name])
+            for figure in report.figures
+            if figure.section == section.id
         ],
-        "tables": report.of(experiment.id, "tables"),
+        "tables": [table for table in report.tables if table.section == section.id],
     }
 
 
-def _grouped(arms: Iterable[Arm]) -> list[tuple[str, str, list[list[Arm]]]]:
-    """Arms by variant and metric, in the order given: one table each. The cells of an arm share
-    a row.
-    """
-    groups: dict[tuple[str, str], dict[str, list[Arm]]] = {}
-    for arm in arms:
-        groups.setdefault((arm.variant, arm.metric.name), {}).setdefault(arm.name, []).append(arm)
-    return [
-        (variant, metric, list(members.values())) for (variant, metric), members in groups.items()
-    ]
+def _grouped(outcome: StudyOutcome) -> list[tuple[StudyOutcome, str, list[ArmOutcome]]]:
+    """Arms whose losses count the same thing: one table each."""
+    groups: dict[str, list[ArmOutcome]] = {}
+    for each in outcome.arms:
+        groups.setdefault(outcome.study.loss_name(each.arm), []).append(each)
+    return [(outcome, name, members) for name, members in groups.items()]
+
+
+def _trained(each: ArmOutcome, outcome: StudyOutcome) -> float | None:
+    """The loss at the trained length, where the one shown is at another."""
+    found = outcome.at_trained_length(each)
+    return None if found is None else found.mean
 
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
@@ -132,15 +194,6 @@ def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
     }
 
 
-def _effect(row: VerdictRow) -> str:
-    """The measured effect with its interval and unit."""
-    return (
-        number(row.measured)
-        if row.measured is None
-        else f"{number(row.measured)} {interval(row.ci)}".strip()
-    )
-
-
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -155,8 +208,8 @@ def _environment() -> jinja2.Environment:
         "interval": interval,
         "duration": duration,
         "badge": badge,
-        "effect": _effect,
         "plural": plural,
+        "trained": _trained,
     }
-    environment.globals["signs"] = {outcome: look.sign for outcome, look in BADGES.items()}
+    environment.globals["badges"] = BADGES
     return environment

@@ -13,6 +13,8 @@ A figure is drawn once, in the light colours. Inside the HTML each of these beco
 
 import dataclasses
 
+from headcount.lab.judge.verdict import Outcome
+
 LIGHT = {
     "ink": "#1b1f24",
     "muted": "#57606a",
@@ -45,18 +47,25 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 @dataclasses.dataclass(frozen=True)
 class Badge:
-    """How an outcome looks: a sign and a colour for text on each background."""
+    """How an outcome looks: its name in the style sheet, a sign, a colour for text on each
+    background.
+    """
 
+    css: str
     sign: str
     light: str
     dark: str
 
+    @property
+    def colours(self) -> dict[str, str]:
+        return {"light": self.light, "dark": self.dark}
+
 
 BADGES = {
-    "supported": Badge("✓", "#0b6b3a", "#5fd39a"),
-    "not supported": Badge("✗", "#b3261e", "#ff9a90"),
-    "inconclusive": Badge("?", "#7a5a00", "#e3c45a"),
-    "outside the theorem's assumptions": Badge("∉", "#4a4f9c", "#b3b8ff"),
+    Outcome.SUPPORTED: Badge("supported", "✓", "#0b6b3a", "#5fd39a"),
+    Outcome.NOT_SUPPORTED: Badge("not", "✗", "#b3261e", "#ff9a90"),
+    Outcome.INCONCLUSIVE: Badge("inconclusive", "?", "#7a5a00", "#e3c45a"),
+    Outcome.OUTSIDE: Badge("outside", "∉", "#4a4f9c", "#b3b8ff"),
 }
 
 

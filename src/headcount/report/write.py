@@ -7,17 +7,17 @@ no versions, no absolute paths. Those are in `report.html` and in the document t
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import require
+from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
 from headcount.report import figures
-from headcount.report.arms import Arm
+from headcount.report.document import Report
 from headcount.report.folder import write_files
 from headcount.report.html import html
-from headcount.report.records import Report
-from headcount.report.text import exact
+from headcount.report.wording import exact
 
 PAGE, VERDICTS, ARMS = "report.html", "verdicts.json", "arms.csv"
 
@@ -53,9 +53,15 @@ def files(report: Report, each: Map = map) -> dict[str, bytes]:
 
 def verdicts_json(report: Report) -> str:
     """The same input, the same bytes."""
-    shown = {"report": PAGE, "experiments": [experiment.id for experiment in report.experiments]}
+    shown = {"report": PAGE, "experiments": [section.id for section in report.sections]}
     return (
-        json.dumps(_lasting(report) | shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        json.dumps(
+            verdict_rows(report.outcomes, report.profile) | shown,
+            indent=2,
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+        + "\n"
     )
 
 
@@ -79,36 +85,65 @@ def check_replaced(folder: Path, profile: str, experiments: Iterable[str]) -> No
     )
 
 
-def summary(report: Report, page: Path) -> dict[str, Any]:
-    """The document of `headcount reproduce --json`."""
-    return _lasting(report) | {"seconds": report.seconds, "report": str(page)}
+NUMBERS = (
+    "promised",
+    "possible",
+    "lower_bound",
+    "float32",
+    "bfloat16",
+    "learned",
+    "learned_low",
+    "learned_high",
+    "accuracy",
+    "learned_at_trained_length",
+    "seeds",
+    "diverged",
+    "parameters",
+)
 
 
 def arms_csv(report: Report) -> str:
-    """The four numbers of every arm, one arm a row, in full precision."""
+    """The four numbers of every arm, one arm and cell per row, in full precision."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(
-        [
-            "experiment",
-            "variant",
-            "arm",
-            "cell",
-            "metric",
-            *Arm("", "").numbers(),
-            "promised_text",
-            "certificate",
-            "lower_bound_for",
-        ]
-    )
-    for arm in report.arms:
-        values = map(exact, arm.numbers().values())
-        texts = (arm.promised.text, arm.possible.certificate, arm.possible.bound_for)
-        table.writerow(
-            [arm.experiment, arm.variant, arm.name, arm.cell, arm.metric.name, *values, *texts]
-        )
+    names = ("experiment", "variant", "arm", "cell", "metric")
+    table.writerow((*names, *NUMBERS, "promised_text", "certificate", "lower_bound_for"))
+    for outcome in report.outcomes:
+        study = outcome.study
+        for each in outcome.arms:
+            numbers = each.numbers
+            for learned in each.learned:
+                cell = learned.cell if len(each.learned) > 1 else ""
+                values = map(exact, _values(outcome, each, learned))
+                texts = (numbers.promised_text, numbers.explanation, numbers.lower_for)
+                place = (study.id, str(study.variant), each.arm.name, cell)
+                table.writerow((*place, study.loss_name(each.arm), *values, *texts))
     return out.getvalue()
 
 
-def _lasting(report: Report) -> dict[str, Any]:
-    return {"verdicts": [row.to_json() for row in report.verdicts], "profile": report.profile}
+def _values(
+    outcome: StudyOutcome, each: ArmOutcome, learned: Learned
+) -> tuple[float | int | None, ...]:
+    """The values of NUMBERS."""
+    numbers, trained = each.numbers, outcome.at_trained_length(each)
+    return (
+        numbers.promised,
+        numbers.possible,
+        numbers.lower,
+        numbers.float32,
+        numbers.bfloat16,
+        learned.mean,
+        learned.low,
+        learned.high,
+        learned.accuracy,
+        None if trained is None else trained.mean,
+        len(learned.losses),
+        learned.diverged,
+        each.parameters,
+    )
+
+
+def verdict_rows(outcomes: Sequence[StudyOutcome], profile: str) -> dict[str, Any]:
+    """What a reproduction found, as plain values that do not change from run to run."""
+    judged = [outcome for outcome in outcomes if outcome.verdict is not None]
+    return {"verdicts": [outcome.verdict_json() for outcome in judged], "profile": str(profile)}

@@ -6,7 +6,7 @@ workers. Of XLA's library fusions only matrix products are wanted: its fused red
 times their loops (experiment 1b's step: 0.9 → 0.6 ms, jaxlib 0.10). A jaxlib that does not know an
 option compiles without it.
 
-*Disk.* One file a program, named by the hash of the program, the options, the versions and the
+*Disk.* One file per program, named by the hash of the program, the options, the versions and the
 processor. A file is written beside its place and renamed, so that processes may share the folder
 and a killed one leaves nothing half written; a file that does not read back is compiled anew.
 `HEADCOUNT_CACHE` names the folder; "off" means none.
@@ -28,7 +28,7 @@ import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from headcount.core.xla import PLAIN, QUICK, known
-from headcount.train.spec import Effort
+from headcount.train.run_spec import Effort
 
 OPTIONS: dict[str, Any] = {
     "xla_cpu_multi_thread_eigen": False,

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from headcount.memory.target import Batch
-from headcount.train.spec import Loss
+from headcount.train.run_spec import Loss
 
 
 class Sums(NamedTuple):

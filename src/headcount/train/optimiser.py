@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from headcount.train.spec import Method, OptimiserSpec, Shape, TrainSpec
+from headcount.train.run_spec import Method, OptimiserSpec, Shape, TrainSpec
 
 
 class Numbers(NamedTuple):

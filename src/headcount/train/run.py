@@ -23,11 +23,10 @@ from headcount.model.base import AbstractModel
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import source_of
 from headcount.train.optimiser import Numbers
-from headcount.train.outcome import outcome, scale
-from headcount.train.plan import Plan, check_model, plan_of, stops_of
-from headcount.train.record import Record as Record
-from headcount.train.record import peak_memory, versions
-from headcount.train.spec import RunSpec, TrainSpec, read_model, shape_key
+from headcount.train.run_plan import Plan, check_model, plan_of, shape_key, stops_of
+from headcount.train.run_record import Record as Record
+from headcount.train.run_record import ending, peak_memory, scale, versions
+from headcount.train.run_spec import RunSpec, TrainSpec, read_model
 from headcount.train.splits import Splits, splits_of
 from headcount.train.step import Keys, Params, Row, whole_run
 from headcount.train.weights import fresh_model, structure
@@ -69,7 +68,7 @@ def train_group(specs: Sequence[RunSpec]) -> Iterator[tuple[RunSpec, Record]]:
 
     Never batched by `vmap`: that changes the bits of sums, so a run would depend on its company,
     and it gains little where time is spent (benchmarks/training.py, CPU time of 8 runs: 2.0 x at 27
-    us a step, 1.3 x at 42 us, 0.8 to 0.9 x with dot products). A run is a single call, so nothing
+    us per step, 1.3 x at 42 us, 0.8 to 0.9 x with dot products). A run is a single call, so nothing
     is lost between steps; more cores are used by more processes.
     """
     keys = {shape_key(spec) for spec in specs}
@@ -91,8 +90,15 @@ def _run(plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int) -> Run:
     seconds = {"compile": program.seconds, "run": time.perf_counter() - started}
     _, numbers, _, splits = arguments
     rows = jax.tree.map(np.asarray, rows)
-    told = outcome(plan, spec, rows, np.asarray(numbers.stops), int(diverged), scale(plan, splits))
-    record = Record(*told, seconds, peak_memory(), program.memory, versions())
+    stops = np.asarray(numbers.stops)
+    ended = ending(plan, spec, rows, stops, int(diverged), scale(plan, splits))
+    record = Record(
+        **ended._asdict(),
+        seconds=seconds,
+        peak_memory_bytes=peak_memory(),
+        program_memory_bytes=program.memory,
+        versions=versions(),
+    )
     return Run(eqx.combine(params, rest), record)
 
 

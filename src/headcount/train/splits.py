@@ -17,8 +17,8 @@ from headcount.core.seeds import Seeds
 from headcount.memory.target import AbstractTarget, Batch
 from headcount.train.compiled import compiled
 from headcount.train.data import Arrays, Sampler
-from headcount.train.plan import Plan
-from headcount.train.spec import Effort, Loss
+from headcount.train.run_plan import Plan
+from headcount.train.run_spec import Effort, Loss
 
 
 class Splits(NamedTuple):
@@ -79,7 +79,7 @@ def _rows(source: Arrays, plan: Plan, seed: int) -> Splits:
     return Splits(
         train,
         in_batches(kept, plan.batch) if plan.validation else None,
-        in_batches(test, plan.test[1]),
+        in_batches(test, plan.test.batch),
     )
 
 

@@ -18,9 +18,9 @@ from headcount.core.bits import fold
 from headcount.memory.target import Batch
 from headcount.train.losses import Sums, mean_loss, measured
 from headcount.train.optimiser import Numbers, optimiser, rate
-from headcount.train.plan import Plan
 from headcount.train.population import gap, lag_errors, population_loss, variance_of
-from headcount.train.spec import Loss
+from headcount.train.run_plan import Plan
+from headcount.train.run_spec import Loss
 from headcount.train.splits import Splits
 
 Params = Any  # the trainable arrays of a model
@@ -147,7 +147,7 @@ def log_point(
     if splits.test is not None:
         test = evaluate(plan, answers, state.params, splits.test)
     else:  # nothing was drawn: the expectation is exact
-        loss, by_lag = expected(plan, answers, state.params, plan.test[2])
+        loss, by_lag = expected(plan, answers, state.params, plan.test.length)
         test = Sums(loss, zero, zero)
     row = Row(
         state.step,

@@ -14,7 +14,7 @@ from headcount.model.baselines import baselines
 from headcount.model.spec import ModelSpec
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import Source
-from headcount.train.spec import Effort
+from headcount.train.run_spec import Effort
 
 _INITIALISERS: dict[tuple[Any, ...], Program] = {}
 

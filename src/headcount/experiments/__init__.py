@@ -1,0 +1,107 @@
+"""The paper's eight experiments and five further checks, one file each, by id.
+
+    >>> [name for name in chosen(["4a", "1b"])]
+    ['1b', '4a']
+
+A value of `STUDIES` is called with a profile (1a and 3b also take a corpus) and gives the studies;
+its file is imported at that moment, so that listing what there is costs nothing. `rates` trains
+nothing: its studies are none, its tables are `rates.rates(profile)`.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from headcount.core.errors import require, unknown
+from headcount.core.overrides import merged
+
+if TYPE_CHECKING:
+    from headcount.lab.study import Profile, Study
+
+EXPERIMENTS = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")
+CHECKS = ("rates", "depth", "heads", "bias", "failures")
+ALL = "all"
+WITH_CORPUS = ("1a", "3b")
+FILES = {"heads": "head_counts"}  # of a check that is not named like its file
+# 1b, 2a and 3a show what a printed setting does
+NOT_IN_SMOKE = ("2b-as-written", "4a-as-written", "4b-as-written")
+EFFORT = {"smoke": "low", "laptop": "medium", "full": "high"}  # short runs are mostly compilation
+FIRST_SEED = 100  # sizes were chosen on pilots with smaller seeds
+
+
+def _late(id: str) -> "Callable[..., tuple[Study, ...]]":
+    """The `studies` of a file that is imported when called."""
+    file = f"paper.experiment_{id}" if id in EXPERIMENTS else f"further.{FILES.get(id, id)}"
+
+    def studies(profile: "Profile", corpus: str | None = None) -> "tuple[Study, ...]":
+        made = importlib.import_module(f"headcount.experiments.{file}").studies
+        return made(profile, corpus) if id in WITH_CORPUS else made(profile)
+
+    return studies
+
+
+STUDIES: "dict[str, Callable[..., tuple[Study, ...]]]" = {
+    id: _late(id) for id in (*EXPERIMENTS, *CHECKS)
+}
+
+
+def chosen(ids: Iterable[str]) -> list[str]:
+    """The ids asked for, in the order of `STUDIES`, each once; "all" (or none) means every one."""
+    wanted = list(ids) or [ALL]
+    for id in wanted:
+        if id != ALL and id not in STUDIES:
+            raise unknown("experiment", id, [*STUDIES, ALL])
+    return [id for id in STUDIES if ALL in wanted or id in wanted]
+
+
+def studies_of(
+    ids: Iterable[str], profile: "Profile", corpus: str | None = None
+) -> "tuple[Study, ...]":
+    """The studies of these ids, in order."""
+    names = chosen(ids)
+    used = corpus is None or any(id in WITH_CORPUS for id in names)
+    require(
+        used,
+        f"corpus {corpus} for {', '.join(names)}",
+        f"an experiment on text: {' or '.join(WITH_CORPUS)}",
+        "leave out the corpus",
+    )
+    made = tuple(
+        registered(study, profile) for id in names for study in STUDIES[id](profile, corpus)
+    )
+    if profile == "smoke":
+        made = tuple(study for study in made if study.key not in NOT_IN_SMOKE)
+    return tuple(quickly(study, EFFORT[profile]) for study in made)
+
+
+def registered(study: "Study", profile: "Profile") -> "Study":
+    """With seeds that no pilot has seen, and with what a smaller profile leaves out among the
+    deviations.
+    """
+    seeds = tuple(FIRST_SEED + seed for seed in study.seeds)
+    hypothesis = study.hypothesis
+    if hypothesis is not None:
+        less = (
+            ()
+            if profile == "full"
+            else (
+                (
+                    f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered"
+                    " (profile full)"
+                ),
+            )
+        )
+        hypothesis = dataclasses.replace(
+            hypothesis, seeds=seeds, deviations=(*hypothesis.deviations, *less)
+        )
+    return dataclasses.replace(study, seeds=seeds, hypothesis=hypothesis)
+
+
+def quickly(study: "Study", effort: str) -> "Study":
+    """With this effort of the compiler in all arms that do not choose their own."""
+    default = {"train": {"effort": effort}}
+    return dataclasses.replace(
+        study,
+        arms=tuple(dataclasses.replace(arm, run=merged(default, arm.run)) for arm in study.arms),
+    )

@@ -1,0 +1,1 @@
+"""Further checks: rates, depth, heads, bias, failures."""

@@ -1,0 +1,1 @@
+"""The paper's eight experiments, one file each."""

@@ -1,0 +1,1 @@
+"""Judging: hypotheses fixed in advance, verdicts on them, and why a run failed."""

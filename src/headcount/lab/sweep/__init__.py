@@ -1,0 +1,1 @@
+"""Sweeping: a plan of runs, computed by worker processes into a store."""

@@ -1,0 +1,180 @@
+"""The main job: studies → runs → floors → verdicts → signatures → report, into one folder.
+
+    names, profile   which experiments, how much of them      experiments/
+    studies          arms, cells, seeds, hypotheses           experiments/paper, experiments/further
+    runs             one resumable sweep into runs.sqlite     lab/sweep
+    floors           what every arm could reach, computed     experiments/computed.py
+    verdicts         on hypotheses fixed before               lab/judge
+    signatures       why arms failed                          lab/diagnosis.py
+    report           report.html, verdicts.json, arms.csv, figures/, specs/     report/
+
+Everything that can be refused is refused before anything runs, and the folder is made last.
+"""
+
+import dataclasses
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.core.errors import require, unknown
+from headcount.experiments import chosen, studies_of
+from headcount.lab.judge.verdict import Verdict
+from headcount.lab.study import Profile, Study
+from headcount.lab.study_outcome import StudyOutcome
+from headcount.lab.sweep.progress import Say, progress_teller, silent
+from headcount.report.folder import ready
+from headcount.report.write import check_replaced, verdict_rows, write
+
+if TYPE_CHECKING:
+    from headcount.experiments.further.rates import RateTable
+
+EXPECTED = {
+    Profile.SMOKE: "under 2 minutes",
+    Profile.LAPTOP: "under 15 minutes",
+    Profile.FULL: "under 2 hours",
+}
+STORE = "runs.sqlite"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduction:
+    """What was found, and where its report is."""
+
+    profile: Profile
+    outcomes: tuple[StudyOutcome, ...]
+    rates: "tuple[RateTable, ...]"
+    seconds: float
+    page: Path
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `headcount reproduce --json`."""
+        found = verdict_rows(self.outcomes, self.profile)
+        return found | {"seconds": self.seconds, "report": str(self.page)}
+
+
+def reproduce(
+    names: Sequence[str] | None = None,
+    profile: str = "smoke",
+    folder: str | Path | None = None,
+    *,
+    corpus: str | Path | None = None,
+    workers: int | None = None,
+    say: Say = silent,
+) -> Reproduction:
+    """Run experiments as registered hypotheses, judge them, and write figures and a report.
+
+    `names` are "1a" … "4b", "rates", "depth", "heads", "bias", "failures"; none means all.
+    `profile` is smoke, laptop or full. `folder` is made if need be (default: reproduction-PROFILE,
+    with the names if not all); a call that was interrupted goes on where it stopped. `corpus` is a
+    text file or a folder of texts for 1a and 3b. `say` is told how far the work is.
+    """
+    started = time.perf_counter()
+    if profile not in list(Profile):
+        raise unknown("profile", profile, list(Profile))
+    size = Profile(profile)
+    wanted = chosen(name.lower() for name in names or [])
+    selected = [] if wanted == chosen([]) else wanted
+    place = Path(folder) if folder else Path("-".join(["reproduction", profile, *selected]))
+    text = None if corpus is None else str(corpus)
+    _check(text, place, size, workers)
+    check_replaced(place, size, wanted)
+    studies = studies_of(wanted, size, text)
+    ready(place)
+    _announce(studies, size, say)
+    command = _command(selected, size, folder, text)
+    return _reproduce(wanted, studies, size, place, text, workers, command, started, say)
+
+
+def _reproduce(
+    names: list[str],
+    studies: Sequence[Study],
+    profile: Profile,
+    folder: Path,
+    corpus: str | None,
+    workers: int | None,
+    command: str,
+    started: float,
+    say: Say,
+) -> Reproduction:
+    from headcount.experiments.computed import Computations, Processes
+    from headcount.lab.run_studies import run_studies
+    from headcount.lab.sweep.local_engine import LocalEngine
+    from headcount.report.from_studies import report_of
+
+    with Processes() as processes:
+        work = Computations(processes, names, profile, corpus, say)
+        done = run_studies(
+            studies,
+            folder / STORE,
+            engine=LocalEngine(workers),
+            watch=progress_teller(say),
+            numbers=work.numbers,
+        )
+        errata, rates = work.errata(), work.rates()
+        seconds = time.perf_counter() - started
+        report = report_of(
+            done.outcomes,
+            rates=rates,
+            errata=errata,
+            profile=profile,
+            command=command,
+            seconds=seconds,
+            store=STORE,
+            versions=done.versions,
+        )
+        say("figures")
+        page = write(report, folder, processes.map)
+    return Reproduction(profile, done.outcomes, rates, seconds, page)
+
+
+def _check(corpus: str | None, folder: Path, profile: Profile, workers: int | None) -> None:
+    """Workers there are, and a corpus that can be read and stays as it is: the output must not
+    grow inside it.
+    """
+    require(
+        workers is None or workers >= 1,
+        f"{workers} workers",
+        "at least 1",
+        "leave the option out for one per core",
+    )
+    if corpus is None:
+        return
+    texts = Path(corpus)
+    require(texts.exists(), f"corpus {corpus}", "an existing file or folder", "check the path")
+    inside = texts.resolve() in (folder.resolve(), *folder.resolve().parents)
+    require(
+        not inside,
+        f"corpus {corpus} with the output {folder} inside it",
+        "an output folder outside the corpus",
+        "choose one with -o",
+    )
+    from headcount.experiments.paper.experiment_1a import SIZES
+    from headcount.experiments.recipes import check_corpus
+
+    check_corpus(SIZES[profile], corpus)  # those of 3b are alike
+
+
+def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
+    """What is about to run, before it starts."""
+    from headcount.lab.run_studies import planned
+
+    unique = len({run.spec.content_hash for study in studies for run in planned(study)})
+    counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
+    say(
+        f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores",
+        now=True,
+    )
+
+
+def _command(names: list[str], profile: Profile, folder: Any, corpus: str | None) -> str:
+    """What does the same from a shell."""
+    options = ["--profile", profile]
+    options += ["-o", str(folder)] if folder else []
+    options += ["--corpus", corpus] if corpus else []
+    return shlex.join(["headcount", "reproduce", *names, *options])

@@ -1,0 +1,295 @@
+"""From judged studies to a report: sections, one figure per study, specs, and the rates beside
+them.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headcount.core.spec import plain
+from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
+from headcount.lab.judge.statistics import FEWEST_SEEDS
+from headcount.lab.study import Study, Variant
+from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
+from headcount.report.document import Report, Section, SpecFile
+from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData
+from headcount.report.rate_figures import RATES, rate_figures, rate_table
+from headcount.report.wording import plural
+
+if TYPE_CHECKING:
+    from headcount.experiments.errata import Erratum
+    from headcount.experiments.further.rates import RateTable
+
+
+def report_of(
+    outcomes: Sequence[StudyOutcome],
+    *,
+    rates: "Sequence[RateTable]" = (),
+    errata: "Sequence[tuple[Erratum, str]]" = (),
+    profile: str,
+    command: str,
+    seconds: float,
+    store: str,
+    versions: dict[str, str],
+) -> Report:
+    """Everything that `headcount reproduce` shows."""
+    said = {
+        o.study.id: tuple(map(str, h.reported))
+        for o in outcomes
+        if (h := o.study.hypothesis) is not None
+    }
+    drawn = [
+        figure
+        for outcome in outcomes
+        for figure in study_figures(outcome, said.get(outcome.study.id, ()))
+    ]
+    return Report(
+        title="Headcount: the experiments, their verdicts and the four numbers",
+        profile=profile,
+        seconds=seconds,
+        command=command,
+        sections=(*_sections(outcomes), *((RATES,) if rates else ())),
+        outcomes=tuple(outcomes),
+        figures=(*drawn, *rate_figures(rates)),
+        tables=(rate_table(rates),) if rates else (),
+        errata=tuple(errata),
+        specs=tuple(spec_file(outcome.study) for outcome in outcomes),
+        versions=tuple(sorted(versions.items())),
+        store=store,
+    )
+
+
+def _sections(outcomes: Iterable[StudyOutcome]) -> list[Section]:
+    """One section per id; the variants of an experiment share it."""
+    found: dict[str, Section] = {}
+    for outcome in outcomes:
+        study = outcome.study
+        earlier = found.get(study.id)
+        settings = (*(earlier.settings if earlier else ()), (str(study.variant), setting_of(study)))
+        leads = earlier is None or study.variant is Variant.AS_MEANT
+        title = study.title if leads or earlier is None else earlier.title
+        check = study.variant is Variant.FURTHER and (earlier is None or earlier.check)
+        found[study.id] = Section(study.id, title, settings, check)
+    return list(found.values())
+
+
+def setting_of(study: Study) -> str:
+    """The question and the notes as sentences."""
+    return " ".join((asked(study), *(f"{_capital(note)}." for note in study.notes)))
+
+
+def _capital(note: str) -> str:
+    """A word gets a capital, a symbol (x_48, x) does not."""
+    first = note.split()[0].rstrip(",:")
+    return f"{note[0].upper()}{note[1:]}" if first.isalpha() and len(first) > 1 else note
+
+
+def study_figures(outcome: StudyOutcome, reported: Sequence[str] = ()) -> list[FigureData]:
+    """One figure, or one for each panel: losses that count different things do not share an
+    axis.
+    """
+    study = outcome.study
+    if not study.panels:
+        return [figure for figure in (study_figure(outcome, reported),) if figure is not None]
+    parts = [
+        dataclasses.replace(
+            outcome,
+            study=dataclasses.replace(
+                study, title=f"{study.title} {_capital(series)}", y_label=label
+            ),
+            arms=tuple(a for a in outcome.arms if a.arm.series == series),
+        )
+        for series, label in study.panels.items()
+    ]
+    drawn = [
+        (series, study_figure(part, reported))
+        for series, part in zip(study.panels, parts, strict=True)
+    ]
+    return [
+        dataclasses.replace(figure, name=f"{figure.name}-{series}")
+        for series, figure in drawn
+        if figure is not None
+    ]
+
+
+def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureData | None:
+    """Loss against the study's x, one colour a series: learned (cells pooled), what is possible,
+    the paper's figures.
+
+    `reported` is what the paper says of this experiment, in words: '< 1e-5' cannot be seen from a
+    marker at 1e-5.
+    """
+    study = outcome.study
+    placed = [a for a in outcome.arms if a.arm.x is not None]
+    colours = len({a.arm.series for a in placed}) * (
+        2 if any(a.arm.trained_length is not None for a in placed) else 1
+    )
+    if len(placed) == len(outcome.arms) and colours <= MOST_FAMILIES:
+        groups = {
+            series: [a for a in placed if a.arm.series == series]
+            for series in dict.fromkeys(a.arm.series for a in placed)
+        }
+        curves = [
+            curve
+            for series, mine in groups.items()
+            for curve in _curves(
+                sorted(mine, key=_place), tuple(sorted(map(_place, mine))), outcome, plural(series)
+            )
+        ]
+        x = Axis(study.x_label, "log" if study.x_log else "linear")
+    else:
+        curves = _curves(outcome.arms, tuple(float(i) for i in range(len(outcome.arms))), outcome)
+        x = Axis("", "category", tuple(a.arm.name for a in outcome.arms))
+    unit = Axis(study.y_label, "log" if study.y_log else "linear")
+    title, name = f"{study.title} ({study.variant})", study.key.replace(" ", "-")
+    return (
+        FigureData(
+            name, study.id, title, x, unit, tuple(curves), _caption(outcome, curves, reported)
+        )
+        if curves
+        else None
+    )
+
+
+def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[str]) -> str:
+    """What the curves are; what the paper's markers stand for; the question."""
+    kinds = {curve.kind for curve in curves}
+    few = len(outcome.study.seeds) < FEWEST_SEEDS  # `summarised`: too few for an interval
+    ends = "lowest to the highest seed" if few else "lowest to the highest 90% interval of a cell"
+    mean = "geometric mean" if outcome.study.ratios else "mean"
+    told = [f"Learned: {mean} over seeds and cells; the band reaches from the {ends}."]
+    if "cell" in kinds:
+        told.append(f"Thin lines: the cells {', '.join(outcome.study.cells)} one by one.")
+    if "floor" in kinds:
+        told.append("Possible: the best weights known, rounded to float32 where that was computed.")
+    if "lower" in kinds:
+        classes = ", ".join(
+            dict.fromkeys(a.numbers.lower_for for a in outcome.arms if a.numbers.lower_for)
+        )
+        which = f" ({classes})" if classes else ""
+        told.append(
+            f"Certified lower bounds{which} are drawn where what was learned is within"
+            f" {FAR_ABOVE_FLOOR:g} times of them."
+        )
+    if "paper" in kinds and reported:
+        told.append(f"The paper says: {'; '.join(reported)}.")
+    return " ".join((*told, asked(outcome.study)))
+
+
+def asked(study: Study) -> str:
+    """The question; a claim under test is called so, lest it reads as a finding."""
+    tested = study.hypothesis is not None and study.question == study.hypothesis.claim
+    return f"Claim tested: {study.question}" if tested else study.question
+
+
+def _place(outcome: ArmOutcome) -> float:
+    return float(outcome.arm.x or 0.0)
+
+
+def _curves(
+    arms: Sequence[ArmOutcome], x: tuple[float, ...], outcome: StudyOutcome, series: str = ""
+) -> list[Curve]:
+    """Those of one colour; and of a second one for what was learned at the length of training,
+    where the loss is that at another.
+    """
+    study = outcome.study
+    lengths = sorted({length for a in arms if (length := a.arm.trained_length) is not None})
+    family = series or ("at the tested length" if lengths else "arms")
+    pooled = [_pooled(a, study.ratios) for a in arms]
+    found = [_band(f"{family} learned", x, pooled, family), *_cell_curves(arms, x, study, family)]
+    points = {
+        "floor": [a.numbers.floor for a in arms],
+        "lower": [_explains(a, p) for a, p in zip(arms, pooled, strict=True)],
+        # the paper tests at the length of training
+        "paper": [a.arm.paper if a.arm.trained_length is None else None for a in arms],
+    }
+    for kind, values in points.items():
+        seen = [(place, y) for place, y in zip(x, values, strict=True) if y is not None]
+        if seen:
+            found.append(
+                Curve(
+                    f"{family} {kind}",
+                    kind,
+                    tuple(p[0] for p in seen),
+                    tuple(p[1] for p in seen),
+                    family=family,
+                )
+            )
+    if lengths:
+        own = ", ".join(
+            filter(None, (series, f"at the trained length {' or '.join(map(str, lengths))}"))
+        )
+        short = [
+            None if cell is None else (cell.low, cell.mean, cell.high)
+            for cell in (outcome.at_trained_length(a) for a in arms)
+        ]
+        found.append(_band(f"{own} learned", x, short, own))
+    return [curve for curve in found if curve is not None]
+
+
+def _cell_curves(
+    arms: Sequence[ArmOutcome], x: tuple[float, ...], study: Study, family: str
+) -> list[Curve]:
+    """The mean of every cell, where there are several: a band alone hides that a claim depends
+    on the initialisation.
+    """
+    if len(study.cells) < 2:
+        return []
+    found = []
+    for cell in study.cells:
+        means = [
+            next((c.mean for c in a.learned if c.cell == cell and c.finished), None) for a in arms
+        ]
+        if any(mean is not None for mean in means):
+            found.append(Curve(f"{family} learned, {cell}", "cell", x, tuple(means), family=family))
+    return found
+
+
+def _band(
+    name: str, x: tuple[float, ...], ends: Sequence[tuple[float, float, float] | None], family: str
+) -> Curve | None:
+    """A measured curve of (low, mean, high); None where nothing was measured."""
+    low, mean, high = (tuple(None if each is None else each[i] for each in ends) for i in range(3))
+    return (
+        Curve(name, "measured", x, mean, low, high, family)
+        if any(m is not None for m in mean)
+        else None
+    )
+
+
+def _explains(outcome: ArmOutcome, pooled: tuple[float, float, float] | None) -> float | None:
+    """The certified bound where it says why the loss is no smaller: the loss is not far above
+    it. A bound of 0 says nothing.
+    """
+    bound = outcome.numbers.lower
+    return bound if bound and pooled is not None and pooled[1] <= FAR_ABOVE_FLOOR * bound else None
+
+
+def _pooled(outcome: ArmOutcome, ratio: bool) -> tuple[float, float, float] | None:
+    """(lowest end, mean, highest end) over the cells that finished; geometric where losses are
+    compared by ratio.
+    """
+    cells = [cell for cell in outcome.learned if cell.finished]
+    if not cells:
+        return None
+    means = np.array([cell.mean for cell in cells])
+    mean = float(10 ** np.log10(means).mean()) if ratio else float(means.mean())
+    return min(mean, *(cell.low for cell in cells)), mean, max(mean, *(cell.high for cell in cells))
+
+
+def spec_file(study: Study) -> SpecFile:
+    """The study as it ran: arms, cells, seeds."""
+    arms = {arm.name: plain(dict(arm.run)) for arm in study.arms}
+    cells = {name: plain(dict(changes)) for name, changes in study.cells.items()}
+    return SpecFile.of(
+        study.key,
+        {
+            "id": study.id,
+            "variant": str(study.variant),
+            "arms": arms,
+            "cells": cells,
+            "seeds": list(study.seeds),
+        },
+    )

@@ -1,0 +1,104 @@
+"""Numbers and figures in words."""
+
+import math
+import re
+
+from headcount.lab.judge.statistics import Interval
+from headcount.report.figure_data import Curve, FigureData
+
+MISSING = "–"
+
+
+def number(value: float | int | str | None, digits: int = 3) -> str:
+    """Short and exact enough to compare; text is left as it is.
+
+    >>> [number(v) for v in (None, 0.0, 64, 0.19, 4.02e-8, 3e-9, 123456.7, 12345, True)]
+    ['–', '0', '64', '0.19', '4.02e-8', '3e-9', '1.23e5', '12345', 'yes']
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and abs(value) < 10**7:
+        return str(value)
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e4:
+        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+def exact(value: float | int | None) -> str:
+    """For data files: every digit, the same for Python's and numpy's numbers.
+
+    >>> [exact(v) for v in (None, 64, 64.0, 0.1, 4.02e-08)]
+    ['', '64', '64', '0.1', '4.02e-08']
+    """
+    if value is None or not math.isfinite(value):
+        return ""
+    return repr(float(value)).removesuffix(".0")
+
+
+def interval(ends: Interval | None) -> str:
+    """'[0.9, 1.5]', or '' for none.
+
+    >>> interval(Interval(0.9, 1.5)), interval(None)
+    ('[0.9, 1.5]', '')
+    """
+    return "" if ends is None else f"[{number(ends.low)}, {number(ends.high)}]"
+
+
+def plural(text: str) -> str:
+    """One of a thing is not called many: names are made from counts elsewhere.
+
+    >>> plural("1 hops, 1 layers"), plural("11 layers"), plural("H = 1 has 0.1 heads")
+    ('1 hop, 1 layer', '11 layers', 'H = 1 has 0.1 heads')
+    """
+    return re.sub(r"(?<![\d.])1 (head|hop|layer|neuron|point|seed|step|token)s\b", r"1 \1", text)
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(3.21), duration(100), duration(7260)
+    ('3.2 s', '1 min 40 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def describe(figure: FigureData) -> str:
+    """The text alternative of a figure: what is on the axes, and where each curve starts and
+    ends.
+    """
+    scale = "" if figure.x.scale == "category" else f" ({figure.x.scale} scale)"
+    head = (
+        f"{figure.title}. {figure.y.label} ({figure.y.scale} scale) against"
+        f" {figure.x.label}{scale}."
+    )
+    return " ".join([head, *(_told(figure, curve) for curve in figure.curves)])
+
+
+def _told(figure: FigureData, curve: Curve) -> str:
+    seen = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None]
+    name = (
+        f"{curve.family}, {curve.kind}"
+        if curve.name in (curve.family, curve.kind)
+        else f"{curve.family}, {curve.kind}, {curve.name}"
+    )
+    if not seen:
+        return f"{name}: no value."
+    if figure.x.scale == "category":
+        return (
+            f"{name}: "
+            + ", ".join(f"{figure.x.categories[int(x)]} {number(y)}" for x, y in seen)
+            + "."
+        )
+    (x0, y0), (x1, y1) = min(seen), max(seen)
+    return f"{name}: {number(y0)} at {number(x0)}" + (
+        f", {number(y1)} at {number(x1)}." if x1 != x0 else "."
+    )

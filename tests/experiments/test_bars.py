@@ -1,0 +1,32 @@
+"""Figures that must come out of the full profile, each from one trained seed of the registered
+runs. Minutes: `make test-slow`.
+"""
+
+import pytest
+
+from headcount.experiments import studies_of
+from headcount.lab.run_studies import planned
+from headcount.lab.study import Profile, Variant
+from headcount.train.run import train
+
+pytestmark = pytest.mark.slow
+ARMS = {
+    ("4a", Variant.AS_WRITTEN, "log-1"): ("eval_loss", 0.0, 1e-5),  # the paper: < 1e-5
+    # the paper: 0.19
+    ("4a", Variant.AS_WRITTEN, "lin-64 bare softplus, 3000 steps"): ("eval_loss", 0.05, 0.5),
+    ("3b", Variant.AS_MEANT, "recall-dp"): ("accuracy", 0.99, 1.0),
+    ("3b", Variant.AS_MEANT, "recall-dp-free"): ("accuracy", 0.0, 0.6),
+    ("3b", Variant.AS_MEANT, "recall-dp-free-3x"): ("accuracy", 0.0, 0.6),
+    ("2b", Variant.AS_MEANT, "heads-1"): ("eval_loss", 1.868, 1.9),  # its floor, reached
+    ("2b", Variant.AS_MEANT, "heads-4"): ("eval_loss", 1.69e-3, 2.5e-3),
+}
+
+
+@pytest.mark.parametrize(("id", "variant", "name"), ARMS)
+def test_a_registered_run_of_the_full_profile(id, variant, name):
+    column, least, most = ARMS[id, variant, name]
+    study = next(study for study in studies_of([id], Profile.FULL) if study.variant is variant)
+    # the first seed of the first cell: rates from U(0, 1)
+    run = next(run for run in planned(study) if run.arm == name)
+    final = train(run.spec.target(), run.spec.model, run.spec.train, run.seed).record.final
+    assert least <= final[column] <= most

@@ -1,0 +1,67 @@
+"""The page's own records refuse what cannot be; verdicts of the lab pass through unchanged."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.experiments.errata import Erratum
+from headcount.lab.judge.verdict import Outcome
+from headcount.report.document import Report, Section, SpecFile, Table
+from tests.report import example
+
+
+def test_verdicts_of_the_lab_pass_through_unchanged():
+    judged = example.report().judged
+    assert {outcome.verdict.outcome for outcome in judged} == set(Outcome)
+    for outcome in judged:
+        plain = json.loads(json.dumps(outcome.verdict_json(), allow_nan=False))
+        lab = outcome.verdict.to_json()
+        assert {name: plain[name] for name in lab} == json.loads(json.dumps(lab))
+        assert (plain["experiment"], plain["variant"]) == (outcome.study.id, "as meant")
+        asked = [
+            "id",
+            "claim",
+            "verdict",
+            "qualifier",
+            "paper",
+            "measured",
+            "ci",
+            "floor",
+            "seeds",
+            "p_adjusted",
+            "deviations",
+        ]
+        assert list(plain)[: len(asked)] == asked
+
+
+def test_an_erratum_needs_evidence():
+    point = Erratum("18", "Section 6", "printed", "found", "does", seen="Section 6")
+    base = Report("title", "smoke", 1.0, "headcount reproduce", ())
+    with pytest.raises(InputError, match="evidence is empty"):
+        dataclasses.replace(base, errata=((point, " "),))
+    with pytest.raises(InputError, match="erratum 18 given twice"):
+        dataclasses.replace(base, errata=((point, "seen"),) * 2)
+
+
+@pytest.mark.parametrize("name", ["../x.json", "a/b.json", "", ".hidden"])
+def test_a_spec_file_is_a_plain_name(name):
+    with pytest.raises(InputError, match="plain file name"):
+        SpecFile(name, "{}")
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(InputError, match="a row of 1; expected 2 cells"):
+        Table("rates", "slopes", ("a", "b"), ((1.0,),))
+
+
+def test_a_report_knows_its_sections():
+    base = Report("title", "smoke", 1.0, "headcount reproduce", (Section("4a", "tails"),))
+    with pytest.raises(InputError, match="unknown section '4b'"):
+        dataclasses.replace(base, outcomes=(example.studied("4b"),))
+    with pytest.raises(InputError, match="study 4a-as-meant given twice"):
+        dataclasses.replace(base, outcomes=(example.studied("4a"),) * 2)
+    with pytest.raises(InputError, match="seconds"):
+        dataclasses.replace(base, seconds=math.nan)

@@ -1,0 +1,214 @@
+"""Studies as figures and rows: which number is which, and nothing said that was only asked."""
+
+import csv
+import dataclasses
+
+import pytest
+
+from headcount.core.refs import Ref
+from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
+from headcount.lab.judge.statistics import Scale
+from headcount.lab.study import Arm, Numbers, Study, Variant
+from headcount.lab.study_outcome import ArmOutcome, StudyOutcome, summarised
+from headcount.report.document import Report, Section
+from headcount.report.from_studies import setting_of, study_figure, study_figures
+from headcount.report.write import arms_csv
+
+SEEDS = (1, 2, 3)
+LONGER = {"train": {"length": 64, "evaluation": {"length": 256}}}
+
+
+def outcome(arms, variant=Variant.AS_WRITTEN, **changes):
+    study = Study(
+        "t",
+        variant,
+        "Title",
+        "Does it?",
+        tuple(a.arm for a in arms),
+        SEEDS,
+        x_label="heads",
+        **changes,
+    )
+    return StudyOutcome(study, tuple(arms), None)
+
+
+def learned(name, losses, numbers=None, run=None, finals=(), ratio=True, **place):
+    arm = Arm(name, run or {}, series=place.pop("series", "lin"), **place)
+    told = dataclasses.replace(summarised("default", losses, ratio), accuracy=0.75)
+    return ArmOutcome(arm, numbers or Numbers(), (told,), 7, tuple(finals))
+
+
+def rows(made):
+    """Of arms.csv."""
+    text = arms_csv(Report("t", "smoke", 1.0, "c", (Section("t", "t"),), outcomes=(made,)))
+    return list(csv.DictReader(text.splitlines()))
+
+
+def curves(made, reported=()):
+    return {(c.family, c.kind): c for c in study_figure(made, reported).curves}
+
+
+def test_bounds_are_drawn_where_they_explain_the_loss_and_the_constant_answer_is_no_floor():
+    far = Numbers(possible=1.0, lower=0.9, constant=True, lower_for="affine readouts only")
+    easy = Numbers(possible=1e-31, lower=1e-32, float32=1e-13)
+    made = outcome([learned("a", [1.0] * 3, far, x=1.0), learned("b", [1e-3] * 3, easy, x=2.0)])
+    found = curves(made)
+    # 1e-32 is far below 1e-3
+    assert (found["lin", "lower"].x, found["lin", "lower"].y) == ((1.0,), (0.9,))
+    assert (found["lin", "floor"].x, found["lin", "floor"].y) == ((2.0,), (1e-13,))
+    assert "Certified lower bounds (affine readouts only)" in study_figure(made).caption
+    zero = outcome([learned("a", [1e-3] * 3, Numbers(possible=0.0, lower=0.0), x=1.0)])
+    assert ("lin", "lower") not in curves(zero)  # a loss is not negative: no news
+
+
+def test_arms_without_a_place_share_one_colour():
+    found = curves(
+        outcome(
+            [
+                learned("a", [0.5] * 3, Numbers(possible=0.1, lower=0.1), paper=0.2),
+                learned("b", [0.4] * 3),
+            ]
+        )
+    )
+    assert set(found) == {
+        ("arms", "measured"),
+        ("arms", "floor"),
+        ("arms", "lower"),
+        ("arms", "paper"),
+    }
+
+
+def test_a_claim_is_shown_as_a_claim():
+    h = Hypothesis(
+        "t",
+        "Log heads win.",
+        Ref("headcount"),
+        (Part("p", Benefit("a", "b")),),
+        Scale.LOG10_RATIO,
+        1.0,
+        seeds=SEEDS,
+    )
+    made = outcome(
+        [learned("a", [0.5] * 3), learned("b", [0.5] * 3)],
+        notes=("x_48 is a lag", "table: two entries"),
+    )
+    tested = dataclasses.replace(made.study, question=h.claim, hypothesis=h)
+    assert study_figure(dataclasses.replace(made, study=tested)).caption.endswith(
+        "Claim tested: Log heads win."
+    )
+    assert setting_of(tested) == "Claim tested: Log heads win. x_48 is a lag. Table: two entries."
+    assert setting_of(made.study).startswith("Does it?")
+
+
+def test_cells_are_drawn_one_by_one_where_there_are_several():
+    """A band alone would hide that one initialisation learns it and the other does not."""
+    arm = learned("a", [0.5] * 3, x=1.0)
+    cells = tuple(
+        summarised(cell, [loss] * 3, True)
+        for cell, loss in (("p=uniform", 1e-6), ("p=log-spaced", 0.1))
+    )
+    made = outcome([dataclasses.replace(arm, learned=cells)])
+    made = dataclasses.replace(
+        made, study=dataclasses.replace(made.study, cells={"p=uniform": {}, "p=log-spaced": {}})
+    )
+    figure = study_figure(made)
+    assert {c.name: c.y for c in figure.curves if c.kind == "cell"} == {
+        "lin learned, p=uniform": (pytest.approx(1e-6),),
+        "lin learned, p=log-spaced": (pytest.approx(0.1),),
+    }
+    assert "p=uniform, p=log-spaced one by one" in figure.caption
+    assert "geometric mean" in figure.caption
+    assert not [c for c in study_figure(outcome([arm])).curves if c.kind == "cell"]
+
+
+def test_losses_that_count_different_things_do_not_share_an_axis():
+    arms = [
+        learned("text-a", [2.0] * 3, series="text"),
+        learned("recall-a", [0.1] * 3, series="recall"),
+    ]
+    made = outcome(arms)
+    made = dataclasses.replace(
+        made,
+        study=dataclasses.replace(
+            made.study, panels={"text": "nats per byte", "recall": "nats per answer"}
+        ),
+    )
+    text, recall = study_figures(made)
+    assert (text.name, recall.name) == (f"{made.study.key}-text", f"{made.study.key}-recall")
+    assert (text.y.label, recall.y.label) == ("nats per byte", "nats per answer")
+    assert text.x.categories == ("text-a",)
+    assert [row["metric"] for row in rows(made)] == ["nats per byte", "nats per answer"]
+    assert len(study_figures(outcome(arms))) == 1
+
+
+def test_the_band_is_called_what_it_is():
+    made = outcome([learned("a", [0.5] * 3)])
+    assert "90% interval" in study_figure(made).caption
+    few = dataclasses.replace(made, study=dataclasses.replace(made.study, seeds=SEEDS[:2]))
+    assert "from the lowest to the highest seed" in study_figure(few).caption
+
+
+def test_the_papers_relation_is_told():
+    made = outcome([learned("a", [0.5] * 3, x=1.0, paper=1e-5)])
+    assert "The paper says: MSE < 1e-05." in study_figure(made, ("MSE < 1e-05",)).caption
+    assert (
+        "The paper"
+        not in study_figure(outcome([learned("a", [0.5] * 3, x=1.0)]), ("MSE < 1e-05",)).caption
+    )
+
+
+def test_the_loss_at_the_trained_length_stands_beside_that_at_the_longer_one():
+    finals = [{"train_loss": 0.01}] * 3
+    made = outcome([learned("a", [0.5] * 3, run=LONGER, finals=finals, x=1.0, paper=0.1)])
+    found = curves(made)
+    assert found["lin, at the trained length 64", "measured"].y == pytest.approx((0.01,))
+    assert ("lin", "paper") not in found  # the paper's figure is not about other lengths
+    (row,) = rows(made)
+    found = [float(row[name]) for name in ("learned", "learned_at_trained_length", "accuracy")]
+    assert found == pytest.approx([0.5, 0.01, 0.75])
+    diverged = outcome([learned("a", [0.5] * 3, run=LONGER, finals=[{}] * 3, x=1.0)])
+    assert rows(diverged)[0]["learned_at_trained_length"] == ""
+    same = outcome(
+        [
+            learned(
+                "a",
+                [0.5] * 3,
+                run={"train": {"length": 64, "evaluation": {"length": 64}}},
+                finals=finals,
+                x=1.0,
+            )
+        ]
+    )
+    assert set(curves(same)) == {("lin", "measured")}
+
+
+def test_many_series_with_two_lengths_lie_on_their_side():
+    arms = [
+        learned(
+            f"a{i}", [0.5] * 3, run=LONGER, finals=[{"train_loss": 0.01}] * 3, series=f"s{i}", x=1.0
+        )
+        for i in range(4)
+    ]
+    assert study_figure(outcome(arms)).x.scale == "category"
+    assert set(curves(outcome(arms))) == {
+        ("at the tested length", "measured"),
+        ("at the trained length 64", "measured"),
+    }
+
+
+def test_cells_are_pooled_by_what_a_quotient_means_not_by_the_axis():
+    def pooled(ratios):
+        arm = learned("a", [1.0] * 3, x=1.0, ratio=ratios)
+        cells = (*arm.learned, summarised("other", [4.0] * 3, ratios))
+        return curves(
+            outcome([dataclasses.replace(arm, learned=cells)], ratios=ratios, y_log=not ratios)
+        )["lin", "measured"].y
+
+    assert pooled(True) == pytest.approx((2.0,))
+    assert pooled(False) == pytest.approx((2.5,))
+
+
+def test_one_of_a_thing_is_not_called_many():
+    assert curves(outcome([learned("a", [0.5] * 3, series="1 hops, 1 layers", x=1.0)])).keys() == {
+        ("1 hop, 1 layer", "measured")
+    }
