@@ -177,4 +177,4 @@ def test_penalised_fits_compete_for_a_format_in_l2():
     poor = HeadSum.of(Lin(), np.array([0.5, 1.0, 2.0]), np.array([0.0, 0.1, 0.1]))
     best = fit_for_precision(problem, Dtype.BFLOAT16, lambda limited: Fit(poor, "by hand"), 1.0)
     assert best.method == "penalised least squares"
-    assert best.error.l2 < 0.5
+    assert measured_in(problem, best.head_sum, Dtype.BFLOAT16).l2 < 0.5

@@ -20,7 +20,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,7 +34,7 @@ from headcount.core.claims import Claim, Readout, Status
 from headcount.experiments.floors import SEARCHED, LossBound, loss_bound, question
 from headcount.lab.study import Numbers
 from headcount.memory.fixed import FixedMemory
-from headcount.memory.kernels import AbstractKernel, ArrayKernel
+from headcount.memory.kernels import ArrayKernel
 from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
 from headcount.theory.bounds import lower_bound
@@ -107,22 +107,6 @@ def lag_problem(
     return Problem(ArrayKernel(tuple(kernel)), family(bias), Norm.L2, window, budget, residual=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class OnWindow(AbstractKernel):
-    """A list of values of which nothing is said beyond the window: a model that is read at
-    position N has no lag N, so heads may decay slowly.
-    """
-
-    kind: ClassVar[str] = "on-window"
-    values_there: ArrayKernel
-
-    def formula(self, s, m):
-        return self.values_there.formula(s, m)
-
-    def tail(self, start):
-        return math.inf
-
-
 def affine_floor(
     target: str,
     bias: str,
@@ -169,7 +153,6 @@ def _affine_fits(
     """
     parts, lags = walsh(target), fixed_memory(target).lags
     problem = lag_problem(lags, parts.coefficients, bias, budget, window)
-    problem = dataclasses.replace(problem, kernel=OnWindow(problem.kernel))  # type: ignore[arg-type]
     least = {"exact": parts.variance, **dict.fromkeys(map(str, Dtype), parts.variance)}  # no head
     for dtype in Dtype:
         for found in penalised_fits(problem, heads, dtype):
