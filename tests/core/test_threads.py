@@ -78,13 +78,13 @@ def test_a_fit_runs_on_one_thread(two_threads):
 
 def test_a_lower_bound_runs_on_one_thread(two_threads, monkeypatch):
     seen = []
-    dual = best.dual_bound
+    dual = best.dual_claim
 
     def watched(*arguments, **options):
         seen.append(blas_threads())
         return dual(*arguments, **options)
 
-    monkeypatch.setattr(best, "dual_bound", watched)
+    monkeypatch.setattr(best, "dual_claim", watched)
     lower_bound(Problem(Lag(2), Lin(), budget=1e3), 4)
     assert seen
     assert all(threads == {1} for threads in seen)

@@ -82,7 +82,7 @@ def test_evidence_is_computed(said):
     )
     # 1/18 = 0.056
     assert "0.05 changes 0 of 10 lags, a retrieval error of 0.06 changes 10 of 10" in said["9"]
-    assert told(said["4"], "= # a derivative") == (63.5,)
+    assert told(said["4"], "= # per derivative") == (63.5,)
     # memories that cost about the same
     assert told(said["12"], "a factor of #") == pytest.approx((math.sqrt(3),), abs=0.01)
     assert "(2, 3, 3) in whole numbers" in said["13"]
@@ -234,7 +234,7 @@ def test_formulas_of_d2(said):
     assert leaves == pytest.approx((two, more), rel=1e-2)
     needs = told(
         said["11"],
-        "2 layers need # times as many heads a layer as M + 1, with the formulas as D.2 places them"
+        "2 layers need # times as many heads per layer as M + 1, with the formulas as D.2 places them"
         " # times",
     )
     assert needs == pytest.approx((two / more, more / two), rel=1e-2)
