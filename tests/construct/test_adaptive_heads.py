@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from headcount.construct.adaptive_heads import (
+from headcount.construct.blocks.adaptive_heads import (
     FREE,
     GRID,
     Limits,

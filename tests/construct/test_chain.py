@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headcount.construct.chain import chain_stages
+from headcount.construct.methods.chain import chain_stages
 from tests.construct.tokens import drafted, logits, worst
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from headcount.construct.check import check, probes
 from headcount.construct.draft import Bound, Request
-from headcount.construct.fixed import Fixed
+from headcount.construct.methods.sums_of_decays import Fixed
 from headcount.core.errors import CheckFailed
 from headcount.memory.fixed import FixedMemory
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headcount.construct import construct
-from headcount.construct.composed import moves_of
 from headcount.construct.draft import Precision
+from headcount.construct.methods.lags_by_depth import moves_of
 from tests.construct.drafted import drafted, largest_error, promised, refused, signs
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import headcount as hc
 from headcount.construct.construction import Architecture
-from headcount.construct.doubling import doubling_stages
+from headcount.construct.methods.doubling import doubling_stages
 from headcount.core.errors import InputError
 from headcount.memory.read import Last
 from tests.construct.tokens import drafted, every_sequence, worst

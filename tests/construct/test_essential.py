@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.decaying_heads import heads_for_count
 from headcount.construct.draft import Precision, Unreachable
-from headcount.construct.essential import lag_zero
-from headcount.construct.kernel_heads import heads_for_count
+from headcount.construct.methods.essential import lag_zero
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.inputs import Gaussian, Uniform
 from headcount.memory.kernels import Exponential, Lag, Power

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from headcount.construct.induction import followers
-from headcount.construct.lookup import BIASES
+from headcount.construct.methods.induction import followers
+from headcount.construct.methods.latest_match import BIASES
 from tests.construct.tokens import drafted, every_sequence, worst
 
 

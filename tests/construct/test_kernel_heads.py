@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from headcount.construct.allocate import split_heads
-from headcount.construct.draft import Precision, Request, Unreachable
-from headcount.construct.kernel_heads import (
+from headcount.construct.blocks.allocate import split_heads
+from headcount.construct.blocks.decaying_heads import (
     affordable,
     head_masses,
     heads_for_count,
@@ -11,6 +10,7 @@ from headcount.construct.kernel_heads import (
     sink_logits,
     threshold,
 )
+from headcount.construct.draft import Precision, Request, Unreachable
 from headcount.memory.kernels import Exponential, Lag
 from headcount.theory.bounds import check, check_weight
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.lag_networks import LagNetwork, lag_networks, lag_refusals
+from headcount.construct.blocks.retrieval import stages
 from headcount.construct.draft import Bound, Request, Unreachable
-from headcount.construct.lag_networks import LagNetwork, lag_networks, lag_refusals
-from headcount.construct.retrieval import stages
 from headcount.memory.lag_functions import combinations
 from headcount.memory.named import targets, unnamed
 from tests.construct.adaptive_targets import CHAIN

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from headcount.construct.draft import Request
-from headcount.construct.lookup import (
+from headcount.construct.methods.latest_match import (
     BIASES,
     lookup_refusals,
     match_error,

@@ -5,7 +5,7 @@ import pytest
 
 import headcount as hc
 from headcount.construct.draft import Precision, Unreachable
-from headcount.construct.minimal import (
+from headcount.construct.methods.fewest_lin_heads import (
     best_error,
     best_eta,
     heads_within,

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.moved_heads import CANCELLED, moved_refusals, tmx_limits
 from headcount.construct.draft import Precision, Request
-from headcount.construct.moved_heads import CANCELLED, moved_refusals, tmx_limits
 from headcount.memory.read import Everywhere
 from headcount.model.normalisers import Softmax
 from headcount.model.reference import forward

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.space import Space
 from headcount.construct.draft import Request, constructions
-from headcount.construct.n_gram import BIASES, NORMALISERS, table_ffn
-from headcount.construct.space import Space
+from headcount.construct.methods.context_neurons import BIASES, NORMALISERS, table_ffn
 from headcount.memory.named import targets
 from headcount.memory.named.n_gram import NGram, ngram_table
 from tests.construct.tokens import drafted, every_sequence, worst

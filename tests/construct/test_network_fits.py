@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from headcount.construct.network_fits import (
+from headcount.construct.blocks.network_fits import (
     best_sample,
     fitted,
     for_values,
@@ -12,7 +12,7 @@ from headcount.construct.network_fits import (
     sample,
     sampling_bound,
 )
-from headcount.construct.sup_error import Domain
+from headcount.construct.blocks.sup_error import Domain
 from headcount.memory.lag_functions import combinations
 from headcount.memory.readouts import Teacher, Triangle
 

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from headcount.construct.parts import (
+from headcount.construct.blocks.layers import (
     Head,
     Neurons,
     attention,
@@ -13,7 +13,7 @@ from headcount.construct.parts import (
     relu_ffn,
     token_embedding,
 )
-from headcount.construct.space import Space
+from headcount.construct.blocks.space import Space
 from headcount.core.errors import InputError
 from headcount.memory.readouts.network import ReluNetwork
 from headcount.model.biases import NoBias

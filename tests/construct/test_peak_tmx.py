@@ -10,7 +10,7 @@ import pytest
 
 from headcount.construct.construction import in_precision
 from headcount.construct.draft import Precision
-from headcount.construct.peak_tmx import PeakRetrieval
+from headcount.construct.methods.peak_at_lag import PeakRetrieval
 from headcount.memory.named import targets
 from headcount.memory.read import Last
 from tests.construct.adaptive_targets import CHAIN, TWO, drafted, refused, worst

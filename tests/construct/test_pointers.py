@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from headcount.construct.chain import chain_stages
 from headcount.construct.draft import Request
-from headcount.construct.pointers import (
+from headcount.construct.methods.chain import chain_stages
+from headcount.construct.methods.pointer_jumps import (
     WANTED,
     Stage,
     code_bits,

@@ -7,7 +7,7 @@ import pytest
 import scipy.optimize
 
 from headcount.construct.draft import Precision
-from headcount.construct.prop42 import affine_lag, answers, dp_free_floor
+from headcount.construct.methods.affine_lag import affine_lag, answers, dp_free_floor
 from headcount.core.errors import InputError
 from headcount.memory.lag_functions import Bits, Table
 from headcount.memory.named import targets

@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.networks import NetworkFit, difference, lipschitz_of, ridge_of
+from headcount.construct.blocks.space import Space
 from headcount.construct.draft import Bound
-from headcount.construct.readout import NetworkFit, difference, lipschitz_of, ridge_of
-from headcount.construct.space import Space
 from headcount.memory.readouts import Linear, Parity, Teacher, Triangle
 from headcount.memory.readouts.network import ReluNetwork, interpolate
 

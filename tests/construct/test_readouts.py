@@ -2,8 +2,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.readout_networks import (
+    domain_of,
+    lag_network,
+    readout_for,
+    readout_refusals,
+)
 from headcount.construct.draft import Request
-from headcount.construct.readouts import domain_of, lag_network, readout_for, readout_refusals
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.inputs import Boolean, Gaussian, OneHot, Ternary, Uniform
 from headcount.memory.lag_functions import Bits, Table, combinations

@@ -3,8 +3,8 @@ import pytest
 
 import headcount as hc
 from headcount.construct.construction import Architecture
-from headcount.construct.lookup import BIASES
-from headcount.construct.recall import stored_values
+from headcount.construct.methods.latest_match import BIASES
+from headcount.construct.methods.recall import stored_values
 from headcount.core.errors import InputError
 from tests.construct.tokens import drafted, every_sequence, worst
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headcount.construct.retrieval import by_definition, one_by_one, stages
+from headcount.construct.blocks.retrieval import by_definition, one_by_one, stages
 from headcount.memory.named import targets, unnamed
 from headcount.memory.read import Everywhere
 from tests.construct.adaptive_targets import CHAIN, drafted, refused, windows

@@ -3,7 +3,7 @@ import pytest
 
 from headcount.construct.construction import Architecture
 from headcount.construct.draft import Precision, Request, constructions
-from headcount.construct.selective_copy import square
+from headcount.construct.methods.counting import square
 from headcount.memory.named import targets
 from tests.construct.tokens import drafted, every_sequence, worst
 

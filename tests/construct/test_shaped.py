@@ -6,11 +6,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.peak_table_rope import (
+    kernel_heads,
+    lag_error,
+    lag_heads,
+    sink_logit,
+)
+from headcount.construct.blocks.slots import shifted
 from headcount.construct.construction import in_precision
 from headcount.construct.draft import Precision, Request, Unreachable
-from headcount.construct.shaped import normaliser_reasons
-from headcount.construct.shaped_heads import kernel_heads, lag_error, lag_heads, sink_logit
-from headcount.construct.slots import shifted
+from headcount.construct.methods.one_head_per_lag import normaliser_reasons
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import Exponential, MexicanHat, Oscillating, Power

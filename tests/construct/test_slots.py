@@ -2,8 +2,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from headcount.construct.blocks.slots import convolved, kernel_mass, shifted, slot_space, together
 from headcount.construct.draft import Bound
-from headcount.construct.slots import convolved, kernel_mass, shifted, slot_space, together
 from headcount.memory.kernels import Exponential, Power
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headcount.construct.space import Space
+from headcount.construct.blocks.space import Space
 from headcount.core.errors import InputError
 
 

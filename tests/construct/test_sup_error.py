@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headcount.construct.sup_error import Domain, grid_sup, local_lipschitz, sup_of
+from headcount.construct.blocks.sup_error import Domain, grid_sup, local_lipschitz, sup_of
 from headcount.memory.readouts import Teacher, Triangle
 from headcount.memory.readouts.network import ReluNetwork
 
