@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from headcount.construct.methods.chain import chain_stages
-from headcount.construct.methods.doubling import doubling_stages
+from headcount.construct.methods.pointer_jumps import chain_stages, doubling_stages
 from headcount.lab.patterns import FloorPattern, HopPattern, LagPattern, LengthPattern, RunPattern
 from headcount.lab.signatures import (
     SIGNATURES,

@@ -8,9 +8,11 @@ registers all methods.
 from headcount.construct import methods as methods
 from headcount.construct.construct import construct as construct
 from headcount.construct.construction import Construction as Construction
-from headcount.construct.draft import constructions as constructions
+from headcount.construct.method import methods as _methods
 from headcount.construct.plan import Plan as Plan
 from headcount.construct.plan import plan as plan
 from headcount.core.verbs import verb
+
+constructions = _methods  # the public name of the registry
 
 verb(__name__, construct)

@@ -8,14 +8,16 @@ from headcount.construct.check import check
 from headcount.construct.construction import Construction, in_precision
 from headcount.construct.draft import (
     LONGEST,
-    MISMATCH,
     NORMALISERS,
-    AbstractConstruction,
-    Precision,
+    Refusal,
+    RefusalKind,
     Request,
-    constructions,
+    offered_precision,
 )
-from headcount.core.errors import CheckFailed, InputError, unknown
+from headcount.construct.method import AbstractMethod, methods
+from headcount.core.claims import Precision
+from headcount.core.errors import CheckFailed, InputError
+from headcount.core.registry import Entry
 from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
 
@@ -36,14 +38,13 @@ def construct(
     anywhere.
 
     Give `tol` (the largest error allowed) or `heads`. `width` limits the FFN neurons, `length` is
-    the longest sequence to serve, `theorem` names the construction (see `headcount list
+    the longest sequence to serve, `theorem` names the method (see `headcount list
     construction`), else the first that applies is used. Without a `normaliser`, none is used where
-    the construction works without one, else softmax.
+    the method works without one, else softmax.
     """
     started = time.perf_counter()
     built = targets.build(target)
-    if precision not in list(Precision):
-        raise unknown("precision", precision, [str(p) for p in Precision])
+    wanted = offered_precision(precision, "precision")
     if heads is None and tol is None:
         tol = 0.01
     wish = Request(
@@ -52,13 +53,13 @@ def construct(
         heads,
         width,
         normaliser or NORMALISERS[0],
-        Precision(precision),
+        wanted,
         max(length or LONGEST, built.shortest),
     )
-    construction, request = choose(
+    method, request = choose(
         built, wish, theorem, NORMALISERS if normaliser is None else (normaliser,)
     )
-    draft = construction.draft(built, request)
+    draft = method.draft(built, request)
     measured, narrow, budget = check(built, request, draft)
     _require_tolerance(request, measured.sup, narrow.sup)
     model = in_precision(draft.model, request.precision)
@@ -69,34 +70,38 @@ def construct(
 
 def choose(
     target: AbstractTarget, wish: Request, theorem: str | None, normalisers: Sequence[str]
-) -> tuple[AbstractConstruction, Request]:
-    """The construction asked for, or the cheapest that applies, under the first normaliser it
-    takes; else all the reasons why none does.
+) -> tuple[AbstractMethod, Request]:
+    """The method asked for, or the cheapest that applies, under the first normaliser it takes; else
+    all the reasons why none does.
     """
-    names = (
-        [theorem]
-        if theorem
-        else [e.name for e in sorted(constructions.entries(), key=lambda e: e.part.cost)]
-    )
-    reasons: dict[str, list[str]] = {}
+    names = [theorem] if theorem else [entry.name for entry in by_cost()]
+    reasons: dict[str, list[Refusal]] = {}
     for name in names:
-        candidate = constructions.build(name)
+        candidate = methods.build(name)
         for normaliser in normalisers:
             request = dataclasses.replace(wish, normaliser=normaliser)
             why = candidate.refusals(target, request)
             if not why:
                 return candidate, request
             reasons.setdefault(name, why)
+    # where some method is meant for this kind of target, the others have nothing to say
     near = {
-        name: why for name, why in reasons.items() if not any(MISMATCH in reason for reason in why)
+        name: why
+        for name, why in reasons.items()
+        if all(reason.kind is not RefusalKind.FAMILY for reason in why)
     } or reasons
-    told = "; ".join(f"{name}: {', '.join(why)}" for name, why in near.items())
+    told = "; ".join(f"{name}: {', '.join(map(str, why))}" for name, why in near.items())
     asked = f"with bias {wish.bias} and normaliser {' or '.join(normalisers)}"
     raise InputError(
         f"no construction for {target.kind} {asked} ({told})",
         "one that applies",
         "change what the reasons name",
     )
+
+
+def by_cost() -> list[Entry[AbstractMethod]]:
+    """All methods, those to be tried first in front."""
+    return sorted(methods.entries(), key=lambda entry: entry.part.cost)
 
 
 def _require_tolerance(request: Request, wide: float, narrow: float) -> None:

@@ -8,7 +8,6 @@ and the representable number.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -134,8 +133,3 @@ def token_embedding(
     """
     position = NoPosition() if positions is None else Learned(positions)  # type: ignore[arg-type]
     return TokenEmbedding(weight=space.read(token), position=position)  # type: ignore[arg-type]
-
-
-def numbers(values: Any) -> np.ndarray:
-    """Float64, whatever came in (fractions, balls' midpoints, lists)."""
-    return np.array([float(v) for v in values], dtype=np.float64)

@@ -16,7 +16,7 @@ differences): the bound that is stated holds for every one of the seeds tried wi
 
 Fitting. Features are the exact network's own neurons where there is one (a random choice by p),
 else random ReLUs whose kinks lie in the domain; coefficients by ridge least squares. Neither bounds
-its error a priori: `sup_error` does, where it can.
+its error a priori: `networks.sup_of` does, where it can.
 """
 
 import dataclasses
@@ -26,8 +26,15 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from headcount.construct.blocks.networks import NetworkFit, difference
-from headcount.construct.blocks.sup_error import Domain, grid_sup, local_lipschitz, sup_of
+from headcount.construct.blocks.networks import (
+    Domain,
+    NetworkFit,
+    difference,
+    grid_sup,
+    local_lipschitz,
+    sup_of,
+)
+from headcount.core.claims import Status
 from headcount.memory.readouts.network import ReluNetwork
 
 SEEDS = 16
@@ -153,7 +160,7 @@ def _judged(
         "the readout's error is not certified for these weights: the sampling bound holds with"
         f" probability {1 - FAILURE} over the seeds"
     )
-    return NetworkFit((candidate,), bound, label, False, (note,))
+    return NetworkFit((candidate,), bound, label, Status.MEASURED, (note,))
 
 
 def for_values(
@@ -193,7 +200,7 @@ def for_values(
         f"the readout's error is not certified: twice the largest of {5 * DENSE} measured ones"
         f" ({measured:.3g})"
     )
-    return NetworkFit((best,), 2 * measured, label, False, (note,))
+    return NetworkFit((best,), 2 * measured, label, Status.MEASURED, (note,))
 
 
 def _off(

@@ -24,9 +24,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from headcount.construct.blocks.network_fits import for_values, near_exact
-from headcount.construct.blocks.networks import NetworkFit, lipschitz_of
-from headcount.construct.blocks.sup_error import Domain
-from headcount.construct.draft import Request
+from headcount.construct.blocks.networks import Domain, NetworkFit, lipschitz_of
+from headcount.construct.draft import Refusal, RefusalKind, Request
+from headcount.core.claims import Status
 from headcount.memory.inputs import AbstractInputs
 from headcount.memory.lag_functions import AbstractLagFunction, Alphabet, combinations
 from headcount.memory.readouts import AbstractReadout, Lookup, Product
@@ -49,27 +49,20 @@ def domain_of(slots: int, inputs: AbstractInputs, radius: float | None) -> Domai
 
 def readout_refusals(
     readout: AbstractReadout, slots: int, inputs: AbstractInputs, radius: float | None = None
-) -> list[str]:
+) -> list[Refusal]:
     """Why no network is at hand."""
-    if (
-        _known(readout, slots, inputs, radius) is not None
-        or domain_of(slots, inputs, radius).finite
-    ):
+    known = _known(readout, slots, inputs, radius)
+    if known is not None or domain_of(slots, inputs, radius).finite:
         return []
-    if not math.isfinite(inputs.bound):
-        return [
-            f"readout {readout.kind} has no exact network, and {inputs.kind} tokens are unbounded:"
-            " nothing to fit it on"
-        ]
     factors = taking_part(slots, readout.current) if isinstance(readout, Product) else 0
-    if factors > MOST_FACTORS:
-        return [
-            f"a product of {factors} factors takes 2^{factors - 1} directions; at most"
-            f" {MOST_FACTORS} factors"
-        ]
-    if isinstance(readout, Lookup):
-        return ["readout lookup is a table over letters, and these slots are not letters"]
-    return []
+    why = ""
+    if not math.isfinite(inputs.bound):
+        why = f"no exact network, and {inputs.kind} tokens are unbounded: nothing to fit it on"
+    elif factors > MOST_FACTORS:
+        why = f"{factors} factors take 2^{factors - 1} directions; at most {MOST_FACTORS} factors"
+    elif isinstance(readout, Lookup):
+        why = "a table over letters, and these slots are not letters"
+    return [Refusal(RefusalKind.READOUT, f"readout {readout.kind}", why)] if why else []
 
 
 def readout_for(
@@ -171,7 +164,7 @@ def _joined(fits: list[NetworkFit]) -> NetworkFit:
         tuple(net for fit in fits for net in fit.networks),
         max(fit.error for fit in fits),
         f"{len(fits)} outputs, {neurons} neurons",
-        all(f.certified for f in fits),
+        Status.PROVED if all(fit.status is Status.PROVED for fit in fits) else Status.MEASURED,
         notes,
     )
 
@@ -228,8 +221,7 @@ def product_fit(readout: Product, domain: Domain, request: Request) -> NetworkFi
         (joined,),
         error,
         f"polarisation, {joined.neurons} neurons",
-        True,
-        (f"product by {directions} directions of {pieces} pieces: error at most {error:.3g}",),
+        notes=(f"product by {directions} directions of {pieces} pieces: error {error:.3g} proved",),
     )
 
 

@@ -15,8 +15,22 @@ is the `AbstractRetrieval`'s business: a sum of lin or log heads moved by a dot 
 same moved by TMX (4.3), or one peak.
 
 Why errors do not add up along the chain: lags are whole numbers, rounding makes them exact while E
-is small (`lag_networks`), so memory i is off by its own kernel's error alone, whatever came before;
+is small (`LagNetwork`), so memory i is off by its own kernel's error alone, whatever came before;
 blocks are orthogonal, E_Attn = sqrt(sum e_i^2) (errata 12).
+
+Lag functions as networks, and the condition under which rounding makes their lags exact (errata
+8, 9, 10).
+
+Layer l writes g_i of the tokens it has found, or log g_i for log heads, through the precision FFN:
+[z] = floor(z + 1/2) or log[e^z]. The network equals g_i on all letters (the zero of a missing token
+included); the tokens found are off by E. Rounding returns the exact lag as long as
+
+    network error + Lip * E  <  1/2                 (lin: to the nearest whole number)
+                             <  log(1 + 1/(2T))     (log: e^z must stay within 1/2 of g <= T, and
+                               log is steepest below)
+
+This is measured and checked for every lag function of a build, not assumed: a build that breaks it
+is refused with the numbers. Lip is the network's own constant, which holds beyond the letters too.
 """
 
 import abc
@@ -24,11 +38,9 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from headcount.construct.blocks.lag_networks import LagNetwork
 from headcount.construct.blocks.layers import (
     Neurons,
     constant,
@@ -37,44 +49,123 @@ from headcount.construct.blocks.layers import (
     real_embedding,
     relu_ffn,
 )
-from headcount.construct.blocks.networks import NetworkFit
+from headcount.construct.blocks.networks import NetworkFit, lipschitz_of
+from headcount.construct.blocks.readout_networks import lag_network
+from headcount.construct.blocks.slots import Ending, finish, slot_names, slot_space, together
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import AbstractConstruction, Bound, Claim, Draft, Request
-from headcount.core.refs import Ref
+from headcount.construct.draft import (
+    Bound,
+    Draft,
+    Refusal,
+    RefusalKind,
+    Request,
+    SlotPromise,
+    Unreachable,
+)
+from headcount.core.claims import Precision
 from headcount.memory.adaptive import AdaptiveMemory
-from headcount.memory.named import unnamed
-from headcount.memory.target import AbstractTarget
+from headcount.memory.lag_functions import combinations
+from headcount.memory.readouts.network import ReluNetwork
 from headcount.model.attention import Attention
 from headcount.model.ffn import AbstractFFN, Rounding
 from headcount.model.ffn import Precision as PrecisionFFN
 from headcount.model.transformer import Layer, Transformer
 
+OPERATIONS = 8  # roundings per neuron, generously
+
 Stages = tuple[tuple[int, ...], ...]  # memories, counted from 1, layer by layer
 
 
-class AbstractAdaptive(AbstractConstruction):
-    """A construction for adaptive memories, by whatever name they are asked for."""
+@dataclasses.dataclass(frozen=True)
+class LagNetwork:
+    """g_i (or log g_i) on `arguments` tokens: a network that is off by at most `error` on the
+    letters.
+    """
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        return (
-            self._refusals(found, request)
-            if isinstance(found, AdaptiveMemory)
-            else [f"{target.kind} is no adaptive memory"]
+    index: int  # i, from 1
+    arguments: int
+    largest: int  # T_i
+    network: ReluNetwork
+    error: float
+    log: bool
+
+    @property
+    def tolerance(self) -> float:
+        """What rounding can mend."""
+        return math.log1p(1 / (2 * self.largest)) if self.log else 0.5
+
+    @functools.cached_property
+    def lipschitz(self) -> float:
+        return lipschitz_of(self.network)
+
+    def found(self, tokens: Bound, radius: float) -> Bound:
+        """How far the network's value may be off before rounding, for tokens that are off so
+        much.
+        """
+        net = self.network
+        size = float(np.abs(net.a) @ (np.linalg.norm(net.b, axis=1) * radius + np.abs(net.c))) * (
+            net.b.shape[1] + net.neurons + OPERATIONS
         )
+        return Bound(self.error) + tokens.through(self.lipschitz, size)
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        return self._draft(found, request)
+    def require_exact(self, tokens: Bound, radius: float) -> Bound:
+        """The condition of the module docstring, or `Unreachable` with its numbers."""
+        off = self.found(tokens, radius)
+        if not off.at(Precision.FLOAT64) < self.tolerance:
+            scale = "log(1 + 1/(2T))" if self.log else "1/2"
+            raise Unreachable(
+                f"lag function g_{self.index}: network error {self.error:.3g} + Lip"
+                f" {self.lipschitz:.3g} x token error {tokens.error:.3g} = {off.error:.3g}",
+                f"below {self.tolerance:.3g} ({scale}), so that rounding gives the exact lag",
+                "ask for a smaller tolerance or more heads: the tokens found first must be more"
+                " exact",
+            )
+        return off
 
-    @abc.abstractmethod
-    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
-        """Every reason why it cannot serve this adaptive memory."""
 
-    @abc.abstractmethod
-    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
-        """The weights and the claims; `_refusals` was empty."""
+def lag_refusals(target: AdaptiveMemory, request: Request) -> list[Refusal]:
+    """Why the lags cannot be computed exactly, or not be seen by the heads."""
+    if target.inputs.alphabet is None:
+        why = "a whole-valued continuous lag function is constant on connected sets (errata 8)"
+        got = f"inputs {target.inputs.kind} are not from a finite alphabet"
+        return [Refusal(RefusalKind.TOKENS, got, why)]
+    reasons = []
+    for i, (g, n) in enumerate(zip(target.lag_functions, target.arguments, strict=True), start=1):
+        points = combinations(target.inputs.alphabet, n)
+        if points is None:
+            got = f"g_{i} has too many combinations of letters for an exact network"
+            reasons.append(Refusal(RefusalKind.LAGS, got))
+        elif request.bias == "log" and min(g.reference(tokens) for tokens in points) < 1:
+            got = f"g_{i} can ask for lag 0, which log heads never see (log 0)"
+            reasons.append(Refusal(RefusalKind.LAGS, got, expected="lin or peak"))
+    return reasons
+
+
+def lag_networks(
+    target: AdaptiveMemory, request: Request, stages: tuple[tuple[int, ...], ...], log: bool
+) -> list[LagNetwork]:
+    """A network for every lag function, exact unless the width (of the layer that holds a
+    stage's functions and the constant) forbids it.
+    """
+    assert target.inputs.alphabet is not None  # else `lag_refusals` spoke
+    together = {i: len(stage) for stage in stages for i in stage}
+    made = []
+    for i, (g, n) in enumerate(zip(target.lag_functions, target.arguments, strict=True), start=1):
+        width = None if request.width is None else max((request.width - 1) // together[i], 1)
+        fit = lag_network(g, n, target.inputs.alphabet, width, log)
+        points = combinations(target.inputs.alphabet, n)
+        assert fit is not None
+        assert points is not None
+        lags = np.array([g.reference(tokens) for tokens in points], dtype=np.float64)
+        off = np.abs(
+            fit.networks[0](points.reshape(len(points), -1)) - (np.log(lags) if log else lags)
+        )
+        # x_t itself is never missing
+        present = np.array([tuple(tokens[0]) in target.inputs.alphabet for tokens in points])
+        made.append(
+            LagNetwork(i, n, int(lags[present].max()), fit.networks[0], float(off.max()), log)
+        )
+    return made
 
 
 class AbstractRetrieval(abc.ABC):
@@ -115,29 +206,25 @@ class Wiring:
     """Everything `assemble` needs."""
 
     target: AdaptiveMemory
-    request: Request
     stages: Stages
     networks: list[LagNetwork]
     retrieval: AbstractRetrieval
     readout: NetworkFit
-    theorem: Ref
-    notes: tuple[str, ...] = ()
-    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    only_longest: bool = False
+    ending: Ending
 
     @property
     def memories(self) -> list[str]:
-        return [f"memory_{i}" for i in range(1, len(self.networks) + 1)]
+        return slot_names(len(self.networks))
 
     @property
     def space(self) -> Space:
-        d, lags = self.target.inputs.dim, [f"lag_{i}" for i in range(1, len(self.networks) + 1)]
+        lags = dict.fromkeys((f"lag_{i}" for i in range(1, len(self.networks) + 1)), 1)
         last = {} if self.retrieval.one is None else {"one": 1}
-        return Space(token=d, **dict.fromkeys(self.memories, d), **dict.fromkeys(lags, 1), **last)
+        return slot_space(len(self.networks), self.target.inputs.dim, **lags, **last)
 
 
 def assemble(wiring: Wiring) -> Draft:
-    """The layers, with a claim for every subspace written; the rounding conditions are checked
+    """The layers, with a promise for every subspace written; the rounding conditions are checked
     on the way.
     """
     space, retrieval = wiring.space, wiring.retrieval
@@ -153,34 +240,21 @@ def assemble(wiring: Wiring) -> Draft:
         )
         layers.append(layer(attend, ffn, reads_out=following is None))
     model = Transformer(real_embedding(space), tuple(layers), None, None)
-    slots = Bound(
-        math.hypot(*(b.error for b in bounds)), math.hypot(*(b.amplification for b in bounds))
-    )
-    radius = wiring.target.inputs.bound * math.sqrt(len(bounds) + 1) + slots.error
+    radius = wiring.target.inputs.bound * math.sqrt(len(bounds) + 1)
     rounding = [
         {"lag_function": n.index, "off": m.error, "allowed": n.tolerance, "lipschitz": n.lipschitz}
         for n, m in zip(wiring.networks, margins, strict=True)
     ]
-    facts = {"rounding": rounding, "readout": wiring.readout.method, **wiring.facts}
-    return Draft(
-        model,
-        _claims(wiring, space, bounds),
-        wiring.readout.answer(slots, radius),
-        wiring.theorem,
-        wiring.notes,
-        facts,
-        wiring.only_longest,
-    )
+    ending = dataclasses.replace(wiring.ending, facts={"rounding": rounding, **wiring.ending.facts})
+    promises = _promises(wiring, space, bounds)
+    return finish(model, promises, together(bounds), radius, wiring.readout, ending)
 
 
 def _rounding(wiring: Wiring, net: LagNetwork, bounds: list[Bound]) -> Bound:
     """The condition for one lag function: it sees x_t exactly and the first memories with their
     errors.
     """
-    seen = bounds[: net.arguments - 1]
-    tokens = Bound(
-        math.hypot(*(b.error for b in seen)), math.hypot(*(b.amplification for b in seen))
-    )
+    tokens = together(bounds[: net.arguments - 1])
     return net.require_exact(
         tokens, wiring.target.inputs.bound * math.sqrt(net.arguments) + tokens.error
     )
@@ -203,57 +277,39 @@ def _lags(wiring: Wiring, space: Space, stage: tuple[int, ...], first: bool = Fa
     )
 
 
-def _claims(wiring: Wiring, space: Space, bounds: list[Bound]) -> tuple[Claim, ...]:
-    found = by_definition(wiring.target)
-    claims = []
+def _promises(wiring: Wiring, space: Space, bounds: list[Bound]) -> list[SlotPromise]:
+    found, one, made = by_definition(wiring.target), wiring.retrieval.one, []
+
+    def promise(number: int, part: str, name: str, exact: Exact, bound: Bound, why: str) -> None:
+        made.append(SlotPromise(number, part, name, space.where(name), exact, bound, why))
+
     for number, stage in enumerate(wiring.stages, start=1):
         for i in stage:
-            net, name = wiring.networks[i - 1], f"lag_{i}"
+            net = wiring.networks[i - 1]
             # a whole number is exact, its logarithm rounded
-            exact = Bound(0.0, 16 * (math.log(net.largest) if net.log else 0.0))
-            rounds = (
-                f"{net.network.neurons} neurons, then rounding to"
-                f" {'log of ' if net.log else ''}whole numbers"
-            )
-            claims.append(
-                Claim(
-                    number, "ffn", name, space.where(name), _lag(found, i, net.log), exact, rounds
-                )
-            )
-    if wiring.retrieval.one is not None:
-        one = wiring.retrieval.one
-        claims.append(
-            Claim(
-                1,
-                "ffn",
-                "one",
-                space.where("one"),
-                lambda x: np.full((len(x), 1), one),
-                Bound(0.0, 16.0),
-                "one neuron",
-            )
-        )
+            bound = Bound(0.0, 16 * (math.log(net.largest) if net.log else 0.0))
+            kind = f"{'log of ' if net.log else ''}whole numbers"
+            rounds = f"{net.network.neurons} neurons, then rounding to {kind}"
+            promise(number, "ffn", f"lag_{i}", _lag(found, i, net.log), bound, rounds)
+    if one is not None:
+        constant_one = functools.partial(_constant_rows, value=one)
+        promise(1, "ffn", "one", constant_one, Bound(0.0, 16.0), "one neuron")
     for number, stage in enumerate(wiring.stages, start=2):
         for i in stage:
-            name = f"memory_{i}"
-            claims.append(
-                Claim(
-                    number,
-                    "attention",
-                    name,
-                    space.where(name),
-                    memory_of(found, i),
-                    bounds[i - 1],
-                    wiring.retrieval.why(i),
-                )
-            )
-    return tuple(claims)
+            exact, why = memory_of(found, i), wiring.retrieval.why(i)
+            promise(number, "attention", f"memory_{i}", exact, bounds[i - 1], why)
+    return made
 
 
+Exact = Callable[[np.ndarray], np.ndarray]
 Found = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def _lag(found: Found, i: int, log: bool) -> Callable[[np.ndarray], np.ndarray]:
+def _constant_rows(x: np.ndarray, value: float) -> np.ndarray:
+    return np.full((len(x), 1), value)
+
+
+def _lag(found: Found, i: int, log: bool) -> Exact:
     def exact(x: np.ndarray) -> np.ndarray:
         lags = found(x)[0][:, i - 1 : i]
         return np.log(lags) if log else lags
@@ -261,7 +317,7 @@ def _lag(found: Found, i: int, log: bool) -> Callable[[np.ndarray], np.ndarray]:
     return exact
 
 
-def memory_of(found: Found, i: int) -> Callable[[np.ndarray], np.ndarray]:
+def memory_of(found: Found, i: int) -> Exact:
     """x_{t-t_i} at every position."""
     return lambda x: found(x)[1][:, i]
 

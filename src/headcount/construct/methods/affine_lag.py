@@ -22,23 +22,26 @@ errata 16), as data that `theory.bounds.dp_free.check_floor` re-verifies.
 
 import dataclasses
 import itertools
-import math
-from typing import ClassVar
 
 import numpy as np
 
-from headcount.construct.blocks.adaptive_heads import (
+from headcount.construct.blocks.drawn_heads import DrawnHeads
+from headcount.construct.blocks.moved_heads import (
+    CANCELLED,
     FREE,
-    AdaptiveHeads,
+    NORMALISERS,
+    AbstractMovedRetrieval,
     adaptive_for_tol,
+    longest,
+    sink_note,
     split_adaptive,
 )
-from headcount.construct.blocks.layers import layer, linear_readout, real_embedding
-from headcount.construct.blocks.moved_heads import AbstractMoved, moved_refusals
-from headcount.construct.blocks.retrieval import AbstractAdaptive, by_definition, memory_of
+from headcount.construct.blocks.networks import LinearReadout
+from headcount.construct.blocks.retrieval import by_definition, memory_of
+from headcount.construct.blocks.slots import Ending, Slot, one_layer, share_of_tolerance, slot_space
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import Bound, Claim, Draft, Request, constructions
-from headcount.construct.methods.lags_named_by_tokens import sink_note
+from headcount.construct.draft import Draft, Refusal, RefusalKind, Request
+from headcount.construct.method import AbstractMethod, methods
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
@@ -48,57 +51,63 @@ from headcount.memory.read import Last
 from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
 from headcount.model.scores import AbstractScore, DotProduct
-from headcount.model.transformer import Transformer
 from headcount.theory.bounds.dp_free import AffineFloor, Answer, two_lag_floor
 
 REF = Ref("wang-e-2024", "Proposition 4.2")
 STEPS = 4  # slopes are multiples of 1/4, so that lags are exact in every format
 
 
-@constructions.register(
+@methods.register(
     "prop42",
     formula="y_t = sum_h a_h sum_s e^{-b_h (s - c.x_t - offset)} x_{t-s}: one layer, no FFN",
     ref=REF,
 )
 @dataclasses.dataclass(frozen=True)
-class Prop42Attention(AbstractAdaptive):
+class AffineLag(AbstractMethod):
     """One dot-product layer without FFN, where the lag is affine in the current token and the
     readout linear.
     """
 
     ref = REF
-    cost: ClassVar[int] = 1
-    attention: ClassVar[str] = "dot"
+    cost = 1
+    attention = "dot"
+    families = (AdaptiveMemory,)
+    noun = "adaptive memory"
+    biases = ("lin",)
+    normalisers = NORMALISERS
+    hints = {
+        "softmax": CANCELLED,
+        "log": "log heads need log g, which no affine map of the token gives; use adaptive",
+    }
 
-    def _refusals(self, target: AdaptiveMemory, request: Request) -> list[str]:
-        reasons = moved_refusals(request)
-        if request.bias == "log":
-            reasons.append(
-                "log heads need log g, which no affine map of the token gives; use lin, or an FFN"
-                " in front (adaptive)"
-            )
+    def further(self, target: AdaptiveMemory, request: Request) -> list[Refusal]:
+        reasons = []
         if any(n > 1 for n in target.arguments):
-            reasons.append("a lag that depends on a token found first needs another layer (nested)")
+            got = "a lag that depends on a token found first needs another layer"
+            reasons.append(Refusal(RefusalKind.LAGS, got, expected="nested"))
         elif any(affine_lag(g, target.inputs.alphabet) is None for g in target.lag_functions):
-            reasons.append(
-                "a lag that is not affine in the current token needs an FFN in front (adaptive)"
-            )
+            got = "a lag that is not affine in the current token needs an FFN in front"
+            reasons.append(Refusal(RefusalKind.LAGS, got, expected="adaptive"))
         if not isinstance(target.readout, Linear):
-            reasons.append(
-                f"readout {target.readout.kind} needs an FFN behind the attention (adaptive)"
-            )
+            got = f"readout {target.readout.kind} needs an FFN behind the attention"
+            reasons.append(Refusal(RefusalKind.READOUT, got, expected="adaptive"))
         return reasons
 
-    def _draft(self, target: AdaptiveMemory, request: Request) -> Draft:
+    def weights(self, target: AdaptiveMemory, request: Request) -> Draft:
         maps = [affine_lag(g, target.inputs.alphabet) for g in target.lag_functions]
-        assert all(m is not None for m in maps)
-        retrieval = TokenRetrieval(
-            _heads(target, request),
-            request,
-            target.inputs.bound,
-            tuple(m for m in maps if m is not None),
-        )
-        return _assembled(target, request, retrieval)
+        affine = tuple(m for m in maps if m is not None)
+        assert len(affine) == len(maps)
+        d, M, size = target.inputs.dim, len(maps), target.inputs.bound
+        readout = LinearReadout(_weights(target), d, size)
+        heads = _heads(target, request, readout)
+        retrieval = TokenRetrieval(heads, request, size, affine)
+        space, found = slot_space(M, d, one=1), by_definition(target)
+        attend = retrieval.attend(space, tuple(range(1, M + 1)))
+        slots = [
+            Slot(memory_of(found, i), retrieval.bound(i), retrieval.why(i)) for i in range(1, M + 1)
+        ]
+        ending = Ending(REF, sink_note(request), retrieval.facts)
+        return one_layer(space, attend, slots, readout, 0.0, ending, one=1.0)
 
 
 def affine_lag(
@@ -121,12 +130,13 @@ def _largest(target: AdaptiveMemory) -> list[int]:
     return [max(g.reference(letter[None]) for letter in letters) for g in target.lag_functions]
 
 
-def _heads(target: AdaptiveMemory, request: Request) -> tuple[AdaptiveHeads, ...]:
+def _heads(
+    target: AdaptiveMemory, request: Request, readout: LinearReadout
+) -> tuple[DrawnHeads, ...]:
     lags = [max(T, 1) for T in _largest(target)]
     if request.tol is None:
         return tuple(split_adaptive(lags, request, [FREE] * len(lags)))
-    norm = float(np.linalg.norm(_weights(target)[0, target.inputs.dim :]))
-    each = 0.95 * request.tol / (max(norm, 1e-300) * target.inputs.bound * math.sqrt(len(lags)))
+    each = share_of_tolerance(request, readout, target.inputs.bound, len(lags))
     return tuple(
         adaptive_for_tol(T, request.bias, min(each, 0.999), request.precision) for T in lags
     )
@@ -143,8 +153,8 @@ def _weights(target: AdaptiveMemory) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class TokenRetrieval(AbstractMoved):
-    """Moved by the token itself, through an affine map a memory."""
+class TokenRetrieval(AbstractMovedRetrieval):
+    """Moved by the token itself, through an affine map per memory."""
 
     maps: tuple[tuple[np.ndarray, float], ...]
 
@@ -156,43 +166,9 @@ class TokenRetrieval(AbstractMoved):
         for i in memories:
             heads, (slope, offset) = self.heads[i - 1], self.maps[i - 1]
             roots = np.sqrt(heads.rates)[:, None]
-            queries.append(roots * space.vector(token=slope, one=offset - heads.T))
+            queries.append(roots * space.vector(token=slope, one=offset - longest(heads)))
             keys.append(roots * space.vector(one=1.0))
         return DotProduct(np.concatenate(queries)[:, None, :], np.concatenate(keys)[:, None, :])  # type: ignore[arg-type]
-
-
-def _assembled(target: AdaptiveMemory, request: Request, retrieval: TokenRetrieval) -> Draft:
-    d, count = target.inputs.dim, len(target.lag_functions)
-    names = [f"memory_{i}" for i in range(1, count + 1)]
-    space = Space(token=d, **dict.fromkeys(names, d), one=1)
-    matrix = _weights(target)
-    attend = retrieval.attend(space, tuple(range(1, count + 1)))
-    readout = linear_readout(space, matrix, ("token", *names))
-    model = Transformer(
-        real_embedding(space, one=1.0), (layer(attend, readout, reads_out=True),), None, None
-    )
-    bounds = [retrieval.bound(i) for i in range(1, count + 1)]
-    found = by_definition(target)
-    claims = tuple(
-        Claim(
-            1,
-            "attention",
-            name,
-            space.where(name),
-            memory_of(found, i),
-            bounds[i - 1],
-            retrieval.why(i),
-        )
-        for i, name in enumerate(names, start=1)
-    )
-    slots = Bound(
-        math.hypot(*(b.error for b in bounds)), math.hypot(*(b.amplification for b in bounds))
-    )
-    lipschitz = float(np.linalg.norm(matrix[0, d:]))  # x_t itself is exact
-    output = slots.through(
-        lipschitz, 8 * matrix.size * float(np.abs(matrix).sum()) * target.inputs.bound
-    )
-    return Draft(model, claims, output, REF, sink_note(request), retrieval.facts)
 
 
 def dp_free_floor(target: AbstractTarget) -> AffineFloor:

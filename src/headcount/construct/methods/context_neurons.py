@@ -1,4 +1,4 @@
-"""N-grams: one head a lag and one neuron a context, one layer.
+"""N-grams: one head per lag and one neuron per context, one layer.
 
 Stream: `token` (one-hot x_t), `lag_1` … `lag_{n-1}`. Head k stands on lag k (a peak -RATE (s-k)^2,
 or a table that sees nothing else) and copies the one-hot token; without a dot product. The neuron
@@ -8,7 +8,7 @@ of a context (v_{n-1}, …, v_0) is
 and adds the context's label: V^n neurons look a table of V^n entries up. The dead zone keeps errors
 of other contexts out.
 
-The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) an entry, the right neuron by 2 (n-1) mu,
+The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) per entry, the right neuron by 2 (n-1) mu,
 all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast Fourier
 transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens, or a
 peak under softmax) copies are exact.
@@ -31,18 +31,11 @@ from headcount.construct.blocks.layers import (
     token_embedding,
 )
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import (
-    AbstractConstruction,
-    Bound,
-    Claim,
-    Draft,
-    Request,
-    constructions,
-)
+from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request, SlotPromise
+from headcount.construct.method import AbstractMethod, methods
 from headcount.core.refs import Ref
 from headcount.memory.named.n_gram import NGram, ngram_table
 from headcount.memory.readouts.network import ReluNetwork
-from headcount.memory.target import AbstractTarget
 from headcount.model.attention import DENSE_ROWS, Attention
 from headcount.model.biases import AbstractBias, Peak, Table
 from headcount.model.ffn import ReLU
@@ -52,63 +45,53 @@ from headcount.model.transformer import Transformer
 
 REF = Ref("headcount", "n-grams: one head a lag, one neuron a context")
 RATE = 64.0
-BIASES = ("peak", "table")
-NORMALISERS = ("softmax", "none")
 MOST_NEURONS = 2**14  # beyond, weights take more than seconds
 
 
-@constructions.register(
+@methods.register(
     "n-gram", formula="y = sum_v table[v] relu(2 sum_k <x_{t-k}, e_{v_k}> - 2n + 1)", ref=REF
 )
 @dataclasses.dataclass(frozen=True)
-class NGramTable(AbstractConstruction):
+class ContextNeurons(AbstractMethod):
     """One layer, n-1 heads, V^n neurons; peak or table bias, softmax or no normaliser."""
 
     ref = REF
+    families = (NGram,)
+    noun = "n-gram"
+    biases = ("peak", "table")
+    normalisers = ("softmax", "none")
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        if not isinstance(target, NGram):
-            return [f"{target.kind} is no n-gram"]
-        reasons = (
-            []
-            if request.bias in BIASES
-            else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
-        )
-        if request.normaliser not in NORMALISERS:
-            reasons.append(
-                f"normaliser {request.normaliser} is not one of {', '.join(NORMALISERS)}"
-            )
+    def further(self, target: NGram, request: Request) -> list[Refusal]:
+        reasons = []
         neurons, most = target.symbols**target.n, min(request.width or MOST_NEURONS, MOST_NEURONS)
         if neurons > most:
-            reasons.append(
-                f"{target.symbols}^{target.n} = {neurons} contexts need as many neurons, more than"
-                f" {most}"
+            got = (
+                f"{target.symbols}^{target.n} = {neurons} contexts take as many neurons, more than"
             )
+            reasons.append(Refusal(RefusalKind.WIDTH, f"{got} {most}"))
         if request.heads is not None and request.heads < target.n - 1:
-            reasons.append(
-                f"{request.heads} heads for {target.n - 1} lags; pass heads={target.n - 1}"
-            )
+            got, use = f"{request.heads} heads for {target.n - 1} lags", f"heads={target.n - 1}"
+            reasons.append(Refusal(RefusalKind.HEADS, got, expected=use))
         return reasons
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        assert isinstance(target, NGram)
+    def weights(self, target: NGram, request: Request) -> Draft:
         slots = [f"lag_{k}" for k in range(1, target.n)]
         space = Space(token=target.symbols, **dict.fromkeys(slots, target.symbols))
         only = layer(lag_heads(space, slots, request), table_ffn(space, target), reads_out=True)
         mu = 2 * math.exp(-RATE) / (1 - math.exp(-RATE))
         slot = Bound(mu, 20 * math.log2(4 * request.length) * math.sqrt(request.length))
         stands = request.bias == "peak" and request.normaliser == "softmax"
-        claims = []
+        promises = []
         for k, name in enumerate(slots, start=1):
             exact = functools.partial(lagged_rows, lag=k, vocabulary=target.symbols, stands=stands)
             off, why = slot.through(math.sqrt(target.symbols)), f"weight {mu:.3g} beside lag {k}"
-            claims.append(Claim(1, "attention", name, space.where(name), exact, off, why))
+            promises.append(SlotPromise(1, "attention", name, space.where(name), exact, off, why))
         facts = {
             "layers": 1, "heads": [len(slots)], "width": target.symbols**target.n, "stream": space.width,
             "float32_exact": stands or request.length <= DENSE_ROWS,
         }  # fmt: skip
         model = Transformer(token_embedding(space), (only,), None, None)
-        return Draft(model, tuple(claims), slot.through(2.0 * len(slots), 16), REF, (), facts)
+        return Draft(model, tuple(promises), slot.through(2.0 * len(slots), 16), REF, (), facts)
 
 
 def lag_heads(space: Space, slots: list[str], request: Request) -> Attention:
@@ -126,7 +109,7 @@ def lag_heads(space: Space, slots: list[str], request: Request) -> Attention:
 
 
 def table_ffn(space: Space, target: NGram) -> ReLU:
-    """One neuron a context, grouped by the label that it adds to."""
+    """One neuron per context, grouped by the label that it adds to."""
     V, n = target.symbols, target.n
     # [V^n, n], the oldest token first, as in the table
     contexts = np.array(list(itertools.product(range(V), repeat=n)))

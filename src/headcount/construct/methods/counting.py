@@ -32,20 +32,13 @@ from headcount.construct.blocks.layers import (
     token_embedding,
 )
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import (
-    AbstractConstruction,
-    Bound,
-    Claim,
-    Draft,
-    Precision,
-    Request,
-    constructions,
-)
+from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request, SlotPromise
+from headcount.construct.method import AbstractMethod, methods
 from headcount.construct.methods.latest_match import label_rows
+from headcount.core.claims import Precision
 from headcount.core.refs import Ref
 from headcount.memory.named.selective_copy import SelectiveCopy
 from headcount.memory.readouts.network import ReluNetwork
-from headcount.memory.target import AbstractTarget
 from headcount.model.attention import Attention
 from headcount.model.biases import AbstractBias, Lin, NoBias
 from headcount.model.normalisers import NoNormaliser
@@ -54,49 +47,45 @@ from headcount.model.transformer import Transformer
 
 REF = Ref("headcount", "selective copy: counts, then a match of counts")
 RATE = 64.0
-BIASES = ("lin", "none")
 LONGEST_EXACT = 2**12  # squares below 2^24
 
 
-@constructions.register(
+@methods.register(
     "selective-copy",
     formula="answer = sum_i exp(-RATE ((asked_t - count_i)^2 + 1{x_i no content})) x_i",
     ref=REF,
 )
 @dataclasses.dataclass(frozen=True)
-class Counting(AbstractConstruction):
+class Counting(AbstractMethod):
     """Two layers, 2 + 1 heads, 2N + 1 neurons; flat lin or no bias, no normaliser."""
 
     ref = REF
+    layers = None
+    attention = "dp-free+dot"
+    families = (SelectiveCopy,)
+    noun = "selective copy"
+    biases = ("lin", "none")
+    normalisers = ("none",)
+    hints = {
+        "bias": "a flat head counts",
+        "normaliser": "it averages, and an average does not count",
+    }
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        if not isinstance(target, SelectiveCopy):
-            return [f"{target.kind} is no selective copy"]
-        reasons = (
-            []
-            if request.bias in BIASES
-            else [f"bias {request.bias} is not one of {', '.join(BIASES)} (a flat head counts)"]
-        )
-        if request.normaliser != "none":
-            reasons.append(
-                f"normaliser {request.normaliser} averages, and an average does not count; use none"
-            )
-        if request.precision is Precision.FLOAT32 and request.length > LONGEST_EXACT:
-            reasons.append(
-                f"squares of counts up to {request.length} are not exact in float32; use at most"
-                f" {LONGEST_EXACT} tokens or float64"
-            )
-        if request.width is not None and request.width < 2 * request.length + 1:
-            reasons.append(
-                f"{request.width} neurons, and squares of counts up to {request.length} take"
-                f" {2 * request.length + 1}"
-            )
+    def further(self, target: SelectiveCopy, request: Request) -> list[Refusal]:
+        reasons, N = [], request.length
+        if request.precision is Precision.FLOAT32 and N > LONGEST_EXACT:
+            got = f"squares of counts up to {N} are not exact in float32"
+            use = f"at most {LONGEST_EXACT} tokens or float64"
+            reasons.append(Refusal(RefusalKind.PRECISION, got, expected=use))
+        if request.width is not None and request.width < 2 * N + 1:
+            got = f"{request.width} neurons, and squares of counts up to {N} take {2 * N + 1}"
+            reasons.append(Refusal(RefusalKind.WIDTH, got))
         if request.heads is not None and request.heads < 2:
-            reasons.append("1 head for two counts; pass heads=2")
+            got = "1 head for two counts"
+            reasons.append(Refusal(RefusalKind.HEADS, got, expected="heads=2"))
         return reasons
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        assert isinstance(target, SelectiveCopy)
+    def weights(self, target: SelectiveCopy, request: Request) -> Draft:
         V, N = target.vocabulary, request.length
         space = Space(token=V, count=1, asked=1, count_square=1, asked_square=1, one=1, answer=V)
         # [1, V]
@@ -128,7 +117,7 @@ class Counting(AbstractConstruction):
         note = f"counts up to {N}: the neurons that square them grow with the length"
         return Draft(
             Transformer(token_embedding(space), layers, None, None),
-            _claims(space, target, output),
+            _promises(space, target, output),
             output,
             REF,
             (note,),
@@ -166,7 +155,7 @@ def square(largest: int) -> ReluNetwork:
     return ReluNetwork(slopes, np.ones((largest, 1)), -np.arange(largest, dtype=np.float64))
 
 
-def _claims(space: Space, target: SelectiveCopy, output: Bound) -> tuple[Claim, ...]:
+def _promises(space: Space, target: SelectiveCopy, output: Bound) -> tuple[SlotPromise, ...]:
     """Counts, squares and the answer, walked through from the definition."""
 
     def counts(x: np.ndarray, power: int, asking: bool) -> np.ndarray:
@@ -184,51 +173,15 @@ def _claims(space: Space, target: SelectiveCopy, output: Bound) -> tuple[Claim, 
         return label_rows(labels, target.vocabulary)
 
     whole, beside = Bound(0.0), f"{output.error:.3g} weight beside the row asked for"
-    flat_sum, squared = "a flat sum of whole numbers", "squares of whole numbers"
-    return (
-        Claim(
-            1,
-            "attention",
-            "count",
-            space.where("count"),
-            lambda x: counts(x, 1, False),
-            whole,
-            flat_sum,
-        ),
-        Claim(
-            1,
-            "attention",
-            "asked",
-            space.where("asked"),
-            lambda x: counts(x, 1, True),
-            whole,
-            flat_sum,
-        ),
-        Claim(
-            1,
-            "ffn",
-            "count_square",
-            space.where("count_square"),
-            lambda x: counts(x, 2, False),
-            whole,
-            squared,
-        ),
-        Claim(
-            1,
-            "ffn",
-            "asked_square",
-            space.where("asked_square"),
-            lambda x: counts(x, 2, True),
-            whole,
-            squared,
-        ),
-        Claim(
-            2,
-            "attention",
-            "answer",
-            space.where("answer"),
-            copied,
-            output.through(math.sqrt(2)),
-            beside,
-        ),
+    added, squared = "a flat sum of whole numbers", "squares of whole numbers"
+    lines = [
+        (1, "attention", "count", lambda x: counts(x, 1, False), whole, added),
+        (1, "attention", "asked", lambda x: counts(x, 1, True), whole, added),
+        (1, "ffn", "count_square", lambda x: counts(x, 2, False), whole, squared),
+        (1, "ffn", "asked_square", lambda x: counts(x, 2, True), whole, squared),
+        (2, "attention", "answer", copied, output.through(math.sqrt(2)), beside),
+    ]
+    return tuple(
+        SlotPromise(number, part, name, space.where(name), exact, bound, why)
+        for number, part, name, exact, bound, why in lines
     )

@@ -1,6 +1,7 @@
-"""Long lags by depth: a chain of short lags, one a layer, in place of weights that no format holds.
+"""Long lags by depth: a chain of short lags, one per layer, in place of weights that no format holds.
 
-One layer needs sum|a| of about 5.8^T for lag T (Theorem B). A lag of 1 costs almost nothing, and
+A linear sum of decaying heads in one layer needs sum|a| that grows exponentially with lag T, where
+lags beyond T exist too (Theorem B). A lag of 1 costs almost nothing, and
 lags add up over layers: layer l moves a carrier by d_l <= `step` lags, so that after it the carrier
 holds x_{t-(d_1+…+d_l)}. A memory is copied where the chain passes its lag; M memories share one
 chain, whose length is the sum of ceil((T_k - T_{k-1})/step).
@@ -24,33 +25,28 @@ import math
 
 import numpy as np
 
-from headcount.construct.blocks.decaying_heads import (
-    DECAYING,
-    KernelHeads,
-    heads_for_count,
-    heads_for_tol,
-)
+from headcount.construct.blocks.decaying_heads import heads_for_count, heads_for_tol
+from headcount.construct.blocks.drawn_heads import DECAYING, DrawnHeads, Gathering, gather
 from headcount.construct.blocks.layers import Neurons, layer, relu_ffn
 from headcount.construct.blocks.networks import NetworkFit
-from headcount.construct.blocks.normalised import Gathering, gather, normaliser_refusals
-from headcount.construct.blocks.readout_networks import readout_for, readout_refusals
-from headcount.construct.blocks.slots import shifted, slot_names, together
-from headcount.construct.blocks.space import Space
-from headcount.construct.draft import (
-    AbstractConstruction,
-    Bound,
-    Claim,
-    Draft,
-    Request,
-    constructions,
+from headcount.construct.blocks.readout_networks import readout_for
+from headcount.construct.blocks.slots import (
+    Ending,
+    finish,
+    share_of_tolerance,
+    shifted,
+    slot_names,
+    together,
 )
+from headcount.construct.blocks.space import Space
+from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request, SlotPromise
+from headcount.construct.method import AbstractMethod, methods
+from headcount.construct.methods.sums_of_decays import NORMALISERS, one_position_reasons, window_of
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import Lag
-from headcount.memory.named import unnamed
 from headcount.memory.readouts.network import ReluNetwork
-from headcount.memory.target import AbstractTarget
 from headcount.model.embedding import LinearEmbedding, NoPosition
 from headcount.model.ffn import ReLU
 from headcount.model.transformer import Transformer
@@ -60,77 +56,68 @@ MOST_LAYERS = 128
 MOVING = 8  # roundings of the FFN that moves the carrier, in units of its size
 
 
-@constructions.register(
+@methods.register(
     "composed",
     formula="carrier_l = 1{s=d_l} * carrier_{l-1}, sum of d_l = T: ceil(T/step) layers",
     ref=REF,
 )
 @dataclasses.dataclass(frozen=True)
-class Composed(AbstractConstruction):
-    """Many layers, dot-product-free; lin, log or log1p bias, lags of at most `step` a layer."""
+class LagsByDepth(AbstractMethod):
+    """Many layers, dot-product-free; lin, log or log1p bias, lags of at most `step` per layer."""
 
     step: int = 1
+
     ref = REF
     cost = 5
+    layers = None
+    families = (FixedMemory,)
+    noun = "fixed memory"
+    biases = DECAYING
+    normalisers = NORMALISERS
+    hints = {"bias": "peak, table and rope heads reach any lag in one layer (theorem shaped)"}
+    bounded_tokens = True
+    reads_slots = True
 
     def __post_init__(self):
-        require(self.step >= 1, f"step {self.step}", "at least 1", "lags a layer, 1 or 2")
+        require(self.step >= 1, f"step {self.step}", "at least 1", "lags per layer, 1 or 2")
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, FixedMemory):
-            return [f"{target.kind} is no fixed memory"]
-        reasons = (
-            []
-            if request.bias in DECAYING
-            else [
-                f"bias {request.bias} is not one of {', '.join(DECAYING)} (others reach any lag in"
-                " one layer)"
-            ]
-        )
+    def further(self, target: FixedMemory, request: Request) -> list[Refusal]:
+        reasons = one_position_reasons(target, request)
         if request.normaliser == "softmax":
-            reasons.append(
-                "plain softmax is exact at one position alone, and a chain passes through many; use"
-                " softmax-bos or softmax-tail"
-            )
-        count = len(moves_of(found.lags, self.step))
+            got = "plain softmax is exact at one position, and a chain passes through many"
+            use = "softmax-bos or softmax-tail"
+            reasons.append(Refusal(RefusalKind.NORMALISER, got, expected=use))
+        count = len(moves_of(target.lags, self.step))
         if count > MOST_LAYERS:
-            reasons.append(f"it would take {count} layers, more than {MOST_LAYERS}")
-        if not math.isfinite(found.inputs.bound):
-            reasons.append(
-                f"{found.inputs.kind} tokens are unbounded, so that no kernel error bounds the"
-                " answer's"
-            )
-        return (
-            reasons
-            + normaliser_refusals(target, request)
-            + readout_refusals(found.readout, len(found.lags) + 1, found.inputs)
-        )
+            got = f"it would take {count} layers, more than {MOST_LAYERS}"
+            reasons.append(Refusal(RefusalKind.LAYERS, got))
+        return reasons
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, FixedMemory)
-        readout = readout_for(found.readout, len(found.lags) + 1, found.inputs, request)
-        moves = moves_of(found.lags, self.step)
-        return assemble(found, request, self._heads(found, request, readout, moves), readout)
+    def weights(self, target: FixedMemory, request: Request) -> Draft:
+        readout = readout_for(target.readout, len(target.lags) + 1, target.inputs, request)
+        moves = moves_of(target.lags, self.step)
+        return assemble(target, request, moves, _heads(target, request, readout, moves), readout)
 
-    @staticmethod
-    def _heads(
-        found: FixedMemory, request: Request, readout: NetworkFit, moves: list[int]
-    ) -> list[KernelHeads]:
-        if request.heads is not None:
-            return [
-                heads_for_count(Lag(d), request.bias, request.heads, request.precision)
-                for d in moves
-            ]
-        assert request.tol is not None
-        whole = (
-            0.95
-            * (request.tol - readout.error)
-            / (max(readout.lipschitz, 1e-300) * found.inputs.bound * math.sqrt(len(found.lags)))
-        )
-        each = math.expm1(math.log1p(max(whole, 0.0)) / len(moves))  # (1 + e)^L - 1 = whole
-        return [heads_for_tol(Lag(d), request.bias, each, request.precision) for d in moves]
+
+def _heads(
+    target: FixedMemory, request: Request, readout: NetworkFit, moves: list[int]
+) -> list[DrawnHeads]:
+    """The heads of each layer. Kernels of lags below `length` stay so when convolved, so that each
+    is judged on that window.
+    """
+    bias, precision = request.bias, request.precision
+    windows = [window_of(Lag(d), request) for d in moves]
+    if request.heads is not None:
+        return [
+            heads_for_count(Lag(d), bias, request.heads, precision, window)
+            for d, window in zip(moves, windows, strict=True)
+        ]
+    whole = share_of_tolerance(request, readout, target.inputs.bound, len(target.lags))
+    each = math.expm1(math.log1p(max(whole, 0.0)) / len(moves))  # (1 + e)^L - 1 = whole
+    return [
+        heads_for_tol(Lag(d), bias, each, precision, window)
+        for d, window in zip(moves, windows, strict=True)
+    ]
 
 
 def moves_of(lags: tuple[int, ...], step: int) -> list[int]:
@@ -142,7 +129,7 @@ def moves_of(lags: tuple[int, ...], step: int) -> list[int]:
     return moves
 
 
-def chain_bounds(heads: list[KernelHeads], request: Request, size: float) -> list[Bound]:
+def chain_bounds(heads: list[DrawnHeads], request: Request, size: float) -> list[Bound]:
     """After each layer's attention: (1+e)^l - 1 in exact arithmetic, and the rounding that adds
     (module docstring).
     """
@@ -159,73 +146,45 @@ def chain_bounds(heads: list[KernelHeads], request: Request, size: float) -> lis
 
 
 def assemble(
-    found: FixedMemory, request: Request, heads: list[KernelHeads], readout: NetworkFit
+    target: FixedMemory,
+    request: Request,
+    moves: list[int],
+    heads: list[DrawnHeads],
+    readout: NetworkFit,
 ) -> Draft:
-    """The chain with its claims, layer by layer."""
-    d, size = found.inputs.dim, found.inputs.bound
-    taps = slot_names(len(found.lags))[:-1]
+    """The chain with its promises, layer by layer."""
+    d, size = target.inputs.dim, target.inputs.bound
+    taps = slot_names(len(target.lags))[:-1]
     space = Space(token=d, carrier=d, arrived=d, **dict.fromkeys(taps, d))
-    places = list(itertools.accumulate(own.kernel.T for own in heads))  # type: ignore[attr-defined]
+    places = list(itertools.accumulate(moves))
     bounds = chain_bounds(heads, request, size)
-    layers, claims = [], []
+    layers, promises = [], []
     for number, (own, place, bound) in enumerate(zip(heads, places, bounds, strict=True), start=1):
         attend = gather(space, [Gathering(own, "arrived", "carrier")], request)
         last = number == len(heads)
-        reached = [name for name, T in zip(taps, found.lags, strict=False) if T == place]
+        reached = [name for name, T in zip(taps, target.lags, strict=False) if T == place]
         ffn = readout.ffn(space, ("token", *taps, "arrived")) if last else moving(space, reached)
         layers.append(layer(attend, ffn, reads_out=last))
-        why = f"l1 error {own.error:.3g} of lag {own.kernel.T}, (1+e)^{number} - 1 so far"  # type: ignore[attr-defined]
-        claims.append(
-            Claim(
-                number,
-                "attention",
-                "arrived",
-                space.where("arrived"),
-                functools.partial(shifted, lag=place),
-                bound,
-                why,
-            )
-        )
+        why = f"l1 error {own.error:.3g} of lag {moves[number - 1]}, (1+e)^{number} - 1 so far"
         moved = Bound(bound.error, bound.amplification + MOVING * size)
-        for name in [] if last else ["carrier", *reached]:
-            claims.append(
-                Claim(
-                    number,
-                    "ffn",
-                    name,
-                    space.where(name),
-                    functools.partial(shifted, lag=place),
-                    moved,
-                    why,
-                )
-            )
-    embedding = LinearEmbedding(
-        weight=space.write("token") + space.write("carrier"),
-        offset=np.zeros(space.width),
-        position=NoPosition(),
-    )  # type: ignore[arg-type]
-    off = together([bounds[places.index(T)] for T in found.lags]) + Bound(0.0, MOVING * size)
-    output = readout.answer(off, size * math.sqrt(len(found.lags) + 1) + off.error)
+        written = [] if last else [("ffn", name, moved) for name in ("carrier", *reached)]
+        for part, name, allowed in [("attention", "arrived", bound), *written]:
+            exact, where = functools.partial(shifted, lag=place), space.where(name)
+            promises.append(SlotPromise(number, part, name, where, exact, allowed, why))
+    both = space.write("token") + space.write("carrier")
+    embedding = LinearEmbedding(both, np.zeros(space.width), NoPosition())  # type: ignore[arg-type]
+    off = together([bounds[places.index(T)] for T in target.lags]) + Bound(0.0, MOVING * size)
     facts = {
         "layers": len(heads),
         "kernel_errors": [own.error for own in heads],
-        "coefficient_sums": [float(np.abs(own.coefficients).sum()) for own in heads],
-        "composed_errors": [bounds[places.index(T)].error for T in found.lags],
-        "readout": readout.method,
+        "coefficient_sums": [own.weight for own in heads],
+        "composed_errors": [bounds[places.index(T)].error for T in target.lags],
     }
-    told = (
-        (f"holds for sequences up to {request.length} tokens",)
-        if request.normaliser == "softmax-tail"
-        else ()
-    )
-    return Draft(
-        Transformer(embedding, tuple(layers), None, None),
-        tuple(claims),
-        output,
-        REF,
-        told + readout.notes,
-        facts,
-    )
+    tail = request.normaliser == "softmax-tail"
+    told = (f"holds for sequences up to {request.length} tokens",) if tail else ()
+    model = Transformer(embedding, tuple(layers), None, None)
+    radius = size * math.sqrt(len(target.lags) + 1)
+    return finish(model, promises, off, radius, readout, Ending(REF, told, facts))
 
 
 def moving(space: Space, reached: list[str]) -> ReLU:

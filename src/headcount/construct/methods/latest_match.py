@@ -1,4 +1,5 @@
-"""Latest match: the two-layer circuit behind recall and induction, shared by their constructions.
+"""Latest match: recall and induction by two layers of one head, the previous token, then the
+latest match.
 
 Stream: `token` (one-hot x_t), `previous` (one-hot x_{t-1}), `answer`.
 Layer 1, one head: a bias that stands on lag 1 copies the token before into `previous`.
@@ -7,7 +8,7 @@ Layer 2, one head: row i has the logit
       tie(t - i)
 (the second indicator only where a target has such a rule) and its value is x_i. With g the number
 of indicators, rows that satisfy them all have g B - tie, all others at most (g-1) B - tie. `tie`
-grows by at least `rate` a lag, so the latest match wins.
+grows by at least `rate` per lag, so the latest match wins.
 
 The bound. mu = mass of layer 1 beside lag 1, s* = lag of the latest match, N = longest length,
 tie(N-1) = span.
@@ -23,6 +24,14 @@ softmax.
 Rounding. A power of two as rate makes every logit a multiple of it: exact in float32 up to rate
 2^24. With rate 64 what is lost is below 1e-27, 1 + 1e-27 is 1, and each weight that matters is
 exactly 1: the model is exact in float32 and float64.
+
+Key-value recall. A value that follows a key is found by asking which rows are values (one
+indicator) and have the asked key before them (the other). Keys ask with their coordinates alone, so
+the match has the size of the number of keys. The paper's theorems are about lags that x_t decides;
+this lag is found by content.
+
+Induction. The classical induction head as exact weights. For one layer a size that grows
+exponentially is known to be needed, under the assumptions of arXiv:2408.14332.
 """
 
 import dataclasses
@@ -40,15 +49,21 @@ from headcount.construct.blocks.layers import (
     token_embedding,
 )
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import Bound, Claim, Draft, Request
+from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request, SlotPromise
+from headcount.construct.method import AbstractMethod, methods
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.memory.named.induction import Induction
+from headcount.memory.named.recall import Recall
+from headcount.memory.target import AbstractTarget
 from headcount.model.attention import Attention
 from headcount.model.biases import AbstractBias, Lin, Peak, Table
 from headcount.model.normalisers import Softmax
 from headcount.model.scores import DotProduct
 from headcount.model.transformer import Transformer
 
+RECALL = Ref("headcount", "key-value recall: a previous-token head and a match")
+INDUCTION = Ref("olsson-2022", "induction heads; weights and bound by headcount")
 BIASES = ("lin", "peak", "table")
 SHARP = 64  # from this rate on weights are exactly 0 or 1 once rounded
 SHARP_ROUNDING = 16  # units: one exponential, one quotient, one product a layer
@@ -72,28 +87,99 @@ class Lookup:
         return 1 + (self.may_answer is not None)
 
 
-def lookup_refusals(request: Request, rate: int) -> list[str]:
-    """Why the circuit cannot run under this bias and normaliser."""
-    reasons = []
+class AbstractMatch(AbstractMethod):
+    """Two layers, one head each, no FFN; `rate` is a power of two."""
+
+    rate: int
+    layers = None
+    attention = "dot"
+    biases = BIASES
+    normalisers = ("softmax",)
+    hints = {
+        "bias": "it must stand on lag 1, then prefer the latest match",
+        "normaliser": "without softmax the latest match has a weight that depends on its lag",
+    }
+
+    def further(self, target: AbstractTarget, request: Request) -> list[Refusal]:
+        return length_reasons(request, self.rate)
+
+
+def length_reasons(request: Request, rate: int) -> list[Refusal]:
+    """Are all logits exact over this length?"""
     if request.bias not in BIASES:
-        reasons.append(
-            f"bias {request.bias} is not one of {', '.join(BIASES)} (it must stand on lag 1, then"
-            " prefer the latest match)"
+        return []
+    if tie(request.bias, rate, request.length - 1) + 2 * rate <= rate * EXACT_IN_FLOAT32 / 4:
+        return []
+    got = f"logits over {request.length} tokens with bias {request.bias} are not exact in float32"
+    return [Refusal(RefusalKind.PRECISION, got, expected="fewer tokens or bias lin")]
+
+
+@methods.register(
+    "recall",
+    formula="answer = sum_i softmax_i(B (1{x_{i-1} = x_t} + 1{x_i a value}) - rate (t-i)) x_i",
+    ref=RECALL,
+)
+@dataclasses.dataclass(frozen=True)
+class RecallCircuit(AbstractMatch):
+    """Two layers, one head each, no FFN; lin, peak or table bias under softmax."""
+
+    rate: int = SHARP
+
+    ref = RECALL
+    families = (Recall,)
+    noun = "key-value recall"
+
+    def weights(self, target: Recall, request: Request) -> Draft:
+        symbols, vocabulary = target.symbols, target.vocabulary
+        values = (np.arange(vocabulary) >= symbols).astype(np.float64)
+        lookup = Lookup(
+            vocabulary, np.eye(vocabulary)[:symbols], values, lambda x: stored_values(x, symbols)
         )
-    if request.normaliser != "softmax":
-        reasons.append(
-            f"normaliser {request.normaliser} gives the latest match a weight that depends on its"
-            " lag; use softmax"
-        )
-    if (
-        not reasons
-        and tie(request.bias, rate, request.length - 1) + 2 * rate > rate * EXACT_IN_FLOAT32 / 4
-    ):
-        reasons.append(
-            f"logits over {request.length} tokens with bias {request.bias} are not exact in"
-            " float32; use fewer tokens or bias lin"
-        )
-    return reasons
+        return lookup_draft(lookup, request, self.rate, RECALL)
+
+
+@methods.register(
+    "induction",
+    formula="answer = sum_i softmax_i(B 1{x_{i-1} = x_t} - rate (t-i)) x_i",
+    ref=INDUCTION,
+)
+@dataclasses.dataclass(frozen=True)
+class InductionCircuit(AbstractMatch):
+    """Two layers, one head each, no FFN; lin, peak or table bias under softmax."""
+
+    rate: int = SHARP
+
+    ref = INDUCTION
+    families = (Induction,)
+    noun = "induction"
+
+    def weights(self, target: Induction, request: Request) -> Draft:
+        lookup = Lookup(target.symbols, np.eye(target.symbols), None, followers)
+        return lookup_draft(lookup, request, self.rate, INDUCTION)
+
+
+def stored_values(x: np.ndarray, symbols: int) -> np.ndarray:
+    """At a key the value it was last followed by, else -1: a dictionary walked through the
+    sequence.  [N] → [N]
+    """
+    stored: dict[int, int] = {}
+    found = np.full(len(x), -1)
+    for t, token in enumerate(x.tolist()):
+        found[t] = stored.get(token, -1)
+        if t and token >= symbols > x[t - 1] >= 0:
+            stored[int(x[t - 1])] = token
+    return found
+
+
+def followers(x: np.ndarray) -> np.ndarray:
+    """The token after the last earlier appearance of each token, else -1.  [N] → [N]"""
+    last: dict[int, int] = {}
+    found = np.full(len(x), -1)
+    for t, token in enumerate(x.tolist()):
+        if token >= 0:
+            found[t] = x[last[token] + 1] if token in last else -1
+            last[token] = t
+    return found
 
 
 def tie(bias: str, rate: float, lag: int) -> float:
@@ -124,7 +210,7 @@ def match_error(bias: str, rate: int, length: int) -> float:
 
 
 def lookup_draft(lookup: Lookup, request: Request, rate: int, theorem: Ref) -> Draft:
-    """Both layers with their claims."""
+    """Both layers with their promises."""
     require(
         rate >= 1 and rate & (rate - 1) == 0,
         f"rate {rate}",
@@ -136,7 +222,7 @@ def lookup_draft(lookup: Lookup, request: Request, rate: int, theorem: Ref) -> D
     first = layer(previous_token(space, request.bias, rate), no_ffn(space))
     second = layer(latest_match(space, lookup, request, rate), answer_out, reads_out=True)
     model = Transformer(token_embedding(space), (first, second), None, None)
-    claims, answer = _claims(space, lookup, request, rate)
+    promises, answer = _promises(space, lookup, request, rate)
     logit = match_logit(request.bias, rate, request.length)
     facts = {
         "layers": 2, "heads": [1, 1], "width": 0, "stream": space.width, "query_size": len(lookup.asked),
@@ -146,12 +232,12 @@ def lookup_draft(lookup: Lookup, request: Request, rate: int, theorem: Ref) -> D
         f"up to {request.length} tokens: the match logit {logit} exceeds what the bias takes over"
         " the length, or near non-matches would win"
     )
-    return Draft(model, claims, answer, theorem, (note,), facts)
+    return Draft(model, promises, answer, theorem, (note,), facts)
 
 
-def _claims(
+def _promises(
     space: Space, lookup: Lookup, request: Request, rate: int
-) -> tuple[tuple[Claim, ...], Bound]:
+) -> tuple[tuple[SlotPromise, ...], Bound]:
     """What both layers write, and the answer's bound."""
     V, bias = lookup.vocabulary, request.bias
     logit, mu, delta = (
@@ -168,10 +254,10 @@ def _claims(
     )
     slot, found = space.where("previous"), space.where("answer")
     return (
-        Claim(
+        SlotPromise(
             1, "attention", "previous", slot, lambda x: previous_rows(x, V, bias), before, beside
         ),
-        Claim(
+        SlotPromise(
             2,
             "attention",
             "answer",
@@ -224,7 +310,7 @@ def _tie_bias(request: Request, rate: float) -> AbstractBias:
 
 
 def label_rows(labels: np.ndarray, vocabulary: int) -> np.ndarray:
-    """One-hot labels; rows without an answer are not claimed.  [N] → [N, V]"""
+    """One-hot labels; rows without an answer are not promised.  [N] → [N, V]"""
     return np.where(labels[:, None] >= 0, np.eye(vocabulary)[np.maximum(labels, 0)], np.nan)
 
 

@@ -1,4 +1,4 @@
-"""One head a memory, any lag, exact in float32: the head's logit is a peak at the lag that the
+"""One head per memory, any lag, exact in float32: the head's logit is a peak at the lag that the
 token asks for.
 
     z(t, s) = -p (s - lag_i)^2,   value x_{t-s}
@@ -29,21 +29,26 @@ are two.
 
 import dataclasses
 import math
-from typing import ClassVar
 
 import numpy as np
 
-from headcount.construct.blocks.lag_networks import lag_networks, lag_refusals
 from headcount.construct.blocks.layers import Head, attention
-from headcount.construct.blocks.readout_networks import readout_for, readout_refusals
-from headcount.construct.blocks.retrieval import AbstractRetrieval, Wiring, assemble, stages
+from headcount.construct.blocks.readout_networks import readout_for
+from headcount.construct.blocks.retrieval import (
+    AbstractRetrieval,
+    Wiring,
+    assemble,
+    lag_networks,
+    lag_refusals,
+    stages,
+)
+from headcount.construct.blocks.slots import Ending
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import AbstractConstruction, Bound, Draft, Request, constructions
+from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request
+from headcount.construct.method import AbstractMethod, methods
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
-from headcount.memory.named import unnamed
 from headcount.memory.read import Everywhere
-from headcount.memory.target import AbstractTarget
 from headcount.model.attention import Attention
 from headcount.model.biases import NoBias
 from headcount.model.normalisers import AbstractNormaliser, NoNormaliser, Softmax, SoftmaxSink
@@ -51,82 +56,53 @@ from headcount.model.scores import PeakTMX
 
 REF = Ref("headcount", "peak TMX: the token names the lag")
 RATE = 200.0  # p: e^-p and e^{-p/2} are below the smallest float32
-BIASES = ("peak", "peak-tmx")
-NORMALISERS = ("none", "softmax-sink", "softmax")
 
 
-@constructions.register(
+@methods.register(
     "peak-tmx",
     formula="memory_i = sum_s e^{-p (s - lag_i)^2} x_{t-s}, lag_i = [FFN(token, memories)]",
     ref=REF,
 )
 @dataclasses.dataclass(frozen=True)
-class PeakTmx(AbstractConstruction):
-    """One peak-TMX head a memory; K-adaptive, float32-exact, any lag."""
+class PeakAtLag(AbstractMethod):
+    """One peak-TMX head per memory; K-adaptive, float32-exact, any lag."""
 
     ref = REF
-    attention: ClassVar[str] = "peak-tmx"
+    attention = "peak-tmx"
+    layers = None
+    families = (AdaptiveMemory,)
+    noun = "adaptive memory"
+    biases = ("peak", "peak-tmx")
+    normalisers = ("none", "softmax-sink", "softmax")
+    reads_slots = True
 
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        found = unnamed(target)
-        if not isinstance(found, AdaptiveMemory):
-            return [f"{target.kind} is no adaptive memory"]
-        reasons = (
-            []
-            if request.bias in BIASES
-            else [f"bias {request.bias} is not one of {', '.join(BIASES)}"]
-        )
-        if request.normaliser not in NORMALISERS:
-            reasons.append(
-                f"normaliser {request.normaliser} is not one of {', '.join(NORMALISERS)}"
+    def further(self, target: AdaptiveMemory, request: Request) -> list[Refusal]:
+        reasons = []
+        if request.normaliser == "softmax" and _reads_early(target, request.length):
+            got = (
+                "plain softmax must look somewhere even where the lag leads before the first token"
             )
-        if request.normaliser == "softmax" and _reads_early(found, request.length):
-            reasons.append(
-                "plain softmax must look somewhere even where the lag leads before the first token;"
-                " read the last position, or use softmax-sink"
-            )
-        most = max(len(stage) for stage in stages(found))
+            use = "read=last or softmax-sink"
+            reasons.append(Refusal(RefusalKind.NORMALISER, got, expected=use))
+        most = max(len(stage) for stage in stages(target))
         if request.heads is not None and request.heads < most:
-            reasons.append(
-                f"{request.heads} heads a layer for {most} memories in one: each needs its own"
-            )
-        return (
-            reasons
-            + lag_refusals(found, log=False)
-            + readout_refusals(found.readout, len(found.lag_functions) + 1, found.inputs)
-        )
+            got = f"{request.heads} heads per layer for {most} memories in one"
+            reasons.append(Refusal(RefusalKind.HEADS, got, "each needs its own"))
+        return reasons + lag_refusals(target, request)
 
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        found = unnamed(target)
-        assert isinstance(found, AdaptiveMemory)
-        readout = readout_for(found.readout, len(found.lag_functions) + 1, found.inputs, request)
-        order, only = stages(found), request.normaliser == "softmax"
-        notes = (
-            (
-                (
-                    f"plain softmax: exact for reads at position {found.shortest} or later, where"
-                    " every lag leads to a token"
-                ),
-            )
-            if only
-            else ()
+    def weights(self, target: AdaptiveMemory, request: Request) -> Draft:
+        slots = len(target.lag_functions) + 1
+        readout = readout_for(target.readout, slots, target.inputs, request)
+        order, only = stages(target), request.normaliser == "softmax"
+        told = (
+            f"plain softmax: exact for reads at position {target.shortest} or later, where every"
+            " lag leads to a token"
         )
-        retrieval = PeakRetrieval(RATE, request.normaliser, found.inputs.bound)
+        retrieval = PeakRetrieval(RATE, request.normaliser, target.inputs.bound)
         facts = {"rate": RATE, "kernel_error": retrieval.kernel_error}
-        return assemble(
-            Wiring(
-                found,
-                request,
-                order,
-                lag_networks(found, request, order, log=False),
-                retrieval,
-                readout,
-                REF,
-                notes,
-                facts,
-                only,
-            )
-        )
+        networks = lag_networks(target, request, order, log=False)
+        ending = Ending(REF, (told,) if only else (), facts, only)
+        return assemble(Wiring(target, order, networks, retrieval, readout, ending))
 
 
 def _reads_early(target: AdaptiveMemory, length: int) -> bool:
@@ -138,7 +114,7 @@ def _reads_early(target: AdaptiveMemory, length: int) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class PeakRetrieval(AbstractRetrieval):
-    """One peak a memory."""
+    """One peak per memory."""
 
     rate: float
     normaliser: str

@@ -1,5 +1,4 @@
-"""Following pointers: one head a layer, positions as sign codes; shared by `doubling.py` and
-`chain.py`.
+"""Following pointers: one head per layer, positions as sign codes; by doubling or one by one.
 
 Stream: `token` (one-hot x_t), `place` (t written with n = log2 N signs: codes c_i of +-1, <c_i,
 c_i> = n, <c_i, c_j> <= n - 2), `one` (1), and `place_h`, `found_h`: the code of, and the token at,
@@ -22,6 +21,24 @@ The bound, eps_v, eps_q the entry-wise errors of what is copied and of what is a
 The gap is a power of two, so logits are exact, and at least 128 (more where many layers follow
 without normaliser), so that e^-gap vanishes beside 1 in every format: each head copies exactly, and
 rounding adds nothing up.
+
+Doubling: k jumps in ceil(log2 k) + 1 layers of one head. Write k - 1 = sum_j b_j 2^j. Layer 1 holds place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps
+back, where it copies
+    place_h  (so that it holds place_{2h}), unless it is the last, and
+    found_m  (so that it holds found_{m+h}), if b_{l-2} = 1, with m = 1 + sum of the digits done.
+It is one head, because both copies go to the same place. After the last digit m = k. With L - 1 =
+ceil(log2 k) digits the largest k is 2^{L-1}, and the top digit of k - 1 is 1, so the last layer
+always has something to copy.
+
+A layer of this kind composes two things known before it, so that the number of jumps at most
+doubles, and layer 1 knows one: among schedules of such heads none is shorter. Other circuits are
+not covered by that. Theorem 4.4 would take k + 1 layers. For k-hop induction, the like task, O(log
+k) layers suffice and, under a conjecture on parallel computation, are needed by any Transformer of
+moderate size (Sanford, Hsu and Telgarsky).
+
+The plain chain: one jump per layer, k layers for k jumps; what doubling is to be compared with. Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes
+place_l; layer k copies found_1 instead. It is the order of the paper's Theorem 4.4 (one nesting per
+layer), with tokens and positions instead of lags.
 """
 
 import dataclasses
@@ -33,7 +50,8 @@ import numpy as np
 
 from headcount.construct.blocks.layers import layer, linear_readout, no_ffn, token_embedding
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import Bound, Claim, Draft, Request
+from headcount.construct.draft import Bound, Draft, Request, SlotPromise
+from headcount.construct.method import AbstractMethod, methods
 from headcount.core.refs import Ref
 from headcount.memory.named.pointer_chain import PointerChain
 from headcount.model.attention import Attention
@@ -42,11 +60,11 @@ from headcount.model.normalisers import AbstractNormaliser, NoNormaliser, Softma
 from headcount.model.scores import AbstractScore, DotProduct, PeakTMX
 from headcount.model.transformer import Transformer
 
+DOUBLING = Ref("sanford-2024", "pointer doubling; weights and bound by headcount")
+CHAIN = Ref("headcount", "one jump a layer, after Wang and E 2024, Theorem 4.4")
 SMALLEST_GAP = 128.0
 WANTED = 1e-30  # entry-wise error in exact arithmetic, far below what any format tells from 0
-BIASES = ("lin", "peak", "none")
-NORMALISERS = ("softmax", "none")
-ROUNDING = 16  # units a layer: one exponential, one quotient, one product
+ROUNDING = 16  # units per layer: one exponential, one quotient, one product
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,17 +96,78 @@ def _named(kind: str, jumps: int) -> str:
     return f"{kind}_{jumps}" if jumps else {"place": "place", "found": "token"}[kind]
 
 
-def pointer_refusals(request: Request) -> list[str]:
-    """Why the circuit cannot run as asked."""
-    reasons = []
-    if request.bias not in BIASES:
-        reasons.append(
-            f"bias {request.bias} is not one of {', '.join(BIASES)} (heads go by content; the bias"
-            " must be able to be flat)"
-        )
-    if request.normaliser not in NORMALISERS:
-        reasons.append(f"normaliser {request.normaliser} is not one of {', '.join(NORMALISERS)}")
-    return reasons
+class AbstractPointers(AbstractMethod):
+    """One head per layer, no FFN; softmax or no normaliser."""
+
+    layers = None
+    attention = "dot"
+    families = (PointerChain,)
+    noun = "pointer chain"
+    biases = ("lin", "peak", "none")
+    normalisers = ("softmax", "none")
+    hints = {"bias": "heads go by content; the bias must be able to be flat"}
+
+
+@methods.register(
+    "doubling",
+    formula="place_{2h}(t) = place_h(place_h(t)), found_{m+h}(t) = found_m(place_h(t))",
+    ref=DOUBLING,
+)
+@dataclasses.dataclass(frozen=True)
+class Doubling(AbstractPointers):
+    """ceil(log2 k) + 1 layers, one head each, no FFN; softmax or no normaliser."""
+
+    ref = DOUBLING
+
+    def weights(self, target: PointerChain, request: Request) -> Draft:
+        return pointer_draft(target, request, doubling_stages(target.hops), DOUBLING)
+
+
+@methods.register(
+    "chain",
+    formula="place_l(t) = place_1(place_{l-1}(t)), found_k(t) = found_1(place_{k-1}(t))",
+    ref=CHAIN,
+)
+@dataclasses.dataclass(frozen=True)
+class Chain(AbstractPointers):
+    """k layers, one head each, no FFN; softmax or no normaliser."""
+
+    ref = CHAIN
+    cost = 1  # doubling takes fewer layers
+
+    def weights(self, target: PointerChain, request: Request) -> Draft:
+        return pointer_draft(target, request, chain_stages(target.hops), CHAIN)
+
+
+def doubling_stages(hops: int) -> list[Stage]:
+    """The schedule for k = `hops`.
+
+    >>> [(stage.ask, stage.place, stage.found) for stage in doubling_stages(6)]  # 6 - 1 = 101 in binary
+    [(0, 0, 0), (1, 1, 1), (2, 2, None), (4, None, 2)]
+    """
+    digits = hops - 1
+    count = digits.bit_length()
+    stages, found = [Stage(0, 0 if count else None, 0)], 1
+    for j in range(count):
+        jumps, taken = 1 << j, bool(digits >> j & 1)
+        stages.append(Stage(jumps, jumps if j < count - 1 else None, found if taken else None))
+        found += jumps * taken
+    return stages
+
+
+def chain_stages(hops: int) -> list[Stage]:
+    """The schedule for k = `hops`.
+
+    >>> [(stage.ask, stage.place, stage.found) for stage in chain_stages(3)]
+    [(0, 0, 0), (1, 1, None), (2, None, 1)]
+    """
+    if hops == 1:
+        return [Stage(0, None, 0)]
+    return [
+        Stage(0, 0, 0),
+        *(Stage(h, 1, None) for h in range(1, hops - 1)),
+        Stage(hops - 1, None, 1),
+    ]
 
 
 def pointer_draft(
@@ -120,7 +199,7 @@ def pointer_draft(
         " the length"
     )
     output = Bound(errors[_named("found", target.hops)], ROUNDING * len(stages))
-    return Draft(model, _claims(space, stages, request, errors), output, theorem, (note,), facts)
+    return Draft(model, _promises(space, stages, request, errors), output, theorem, (note,), facts)
 
 
 def _space(target: PointerChain, stages: list[Stage], bits: int) -> Space:
@@ -206,11 +285,11 @@ def logit_gap(stages: list[Stage], bits: int, request: Request) -> float:
     return gap
 
 
-def _claims(
+def _promises(
     space: Space, stages: list[Stage], request: Request, errors: dict[str, float]
-) -> tuple[Claim, ...]:
+) -> tuple[SlotPromise, ...]:
     """What every stage writes, with its bound in Euclidean norm."""
-    claims = []
+    promises = []
     for number, stage in enumerate(stages, start=1):
         for _, writes, jumps in stage.copies():
             size = space.sizes[writes]
@@ -220,10 +299,10 @@ def _claims(
             )
             bound = Bound(errors[writes], ROUNDING * number).through(math.sqrt(size))
             why = f"{jumps} jumps, entry-wise error {errors[writes]:.3g}"
-            claims.append(
-                Claim(number, "attention", writes, space.where(writes), exact, bound, why)
+            promises.append(
+                SlotPromise(number, "attention", writes, space.where(writes), exact, bound, why)
             )
-    return tuple(claims)
+    return tuple(promises)
 
 
 def landing(x: np.ndarray, jumps: int, clamp: bool) -> np.ndarray:

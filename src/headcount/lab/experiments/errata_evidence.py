@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from headcount.construct.methods.affine_lag import answers, dp_free_floor
-from headcount.construct.methods.doubling import doubling_stages
+from headcount.construct.methods.pointer_jumps import doubling_stages
 from headcount.lab.experiments import exp_2b, exp_4a
 from headcount.lab.experiments.kernel_numbers import fitted
 from headcount.lab.experiments.sparse_numbers import GENEROUS, affine_floor, walsh

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from headcount.construct.blocks.network_fits import sample, sampling_bound
-from headcount.construct.blocks.sup_error import Domain
+from headcount.construct.blocks.networks import Domain
 from headcount.core.refs import Ref
 from headcount.lab.experiments.rates import Law, RateTable, fitted_slope
 from headcount.lab.experiments.study import Profile
