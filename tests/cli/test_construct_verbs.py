@@ -24,6 +24,7 @@ def test_build_writes_a_model_that_loads_and_tells_its_numbers(tmp_path, capsys)
         "error_float32",
         "theorem",
         "notes",
+        "status",
     ]
     assert all(name in told for name in names)
     assert set(told["error_measured"]) >= {"sup", "mse", "inputs"}
@@ -55,7 +56,8 @@ def test_plan_prints_rows_and_one_recommendation(capsys):
     shown = capsys.readouterr().out
     assert "recommended:" in shown
     assert "build it: headcount build" in shown
-    assert " no " in shown
+    assert "undecided" in shown
+    assert "proved" in shown
 
 
 def test_bound_as_table_and_as_json(capsys):

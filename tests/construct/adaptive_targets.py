@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from headcount.construct.draft import Draft, Request, constructions
+from headcount.construct import constructions
+from headcount.construct.draft import Draft, Request
 from headcount.memory.named import targets, unnamed
 from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import AbstractTarget
@@ -24,9 +25,8 @@ def drafted(name: str, target: str | AbstractTarget, **wish) -> Draft:
 
 
 def refused(name: str, target: str | AbstractTarget, **wish) -> list[str]:
-    return constructions.build(name).refusals(
-        targets.build(target), Request(**{"length": 24, "heads": 3, **wish})
-    )
+    wanted = Request(**{"length": 24, "heads": 3, **wish})
+    return [str(r) for r in constructions.build(name).refusals(targets.build(target), wanted)]
 
 
 def windows(target: str | AbstractTarget, length: int) -> np.ndarray:

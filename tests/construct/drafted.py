@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from headcount.construct import constructions
-from headcount.construct.draft import Draft, Precision, Request
+from headcount.construct.draft import Draft, Request
+from headcount.core.claims import Precision
 from headcount.memory.named import targets
 from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import AbstractTarget
@@ -27,9 +28,8 @@ def drafted(
 def refused(theorem: str, target: AbstractTarget | str, **options: Any) -> str:
     """All reasons, joined."""
     built = targets.build(target)
-    return "; ".join(
-        constructions.build(theorem).refusals(built, Request(**{"length": 24, **options}))
-    )
+    reasons = constructions.build(theorem).refusals(built, Request(**{"length": 24, **options}))
+    return "; ".join(map(str, reasons))
 
 
 def largest_error(

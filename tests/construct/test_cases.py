@@ -12,7 +12,7 @@ import pytest
 import headcount as hc
 from headcount.construct.check import reference
 from headcount.construct.construction import in_precision
-from headcount.construct.draft import Precision
+from headcount.core.claims import Precision
 from headcount.model.reference import forward
 from tests.construct.cases import CASES
 
@@ -54,7 +54,7 @@ everything = pytest.mark.parametrize(
 def test_promises_are_kept_and_the_budget_names_every_claim(index):
     found = made(index)
     assert found.measured.sup <= found.promised.at(Precision.FLOAT64) + 1e-12
-    assert len(found.budget) == len(found.draft.claims) >= 1
+    assert len(found.budget) == len(found.draft.promises) >= 1
     for line in found.budget:
         assert line.measured <= line.promised + 1e-12
     if found.request.tol is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from headcount.construct.check import check, probes
 from headcount.construct.draft import Bound, Request
-from headcount.construct.fixed import Fixed
+from headcount.construct.methods.sums_of_decays import FixedBySum
 from headcount.core.errors import CheckFailed
 from headcount.memory.fixed import FixedMemory
 
@@ -18,7 +18,7 @@ REQUEST = Request("log", tol=0.1, length=16)
 
 @pytest.fixture(scope="module")
 def draft():
-    return Fixed().draft(TARGET, REQUEST)
+    return FixedBySum().draft(TARGET, REQUEST)
 
 
 def test_a_sound_draft_passes(draft):
@@ -39,7 +39,7 @@ def test_a_spoilt_head_is_found_at_its_layer(draft):
         check(TARGET, REQUEST, dataclasses.replace(draft, model=spoilt))
 
 
-def test_a_spoilt_readout_is_found_though_every_claim_holds(draft):
+def test_a_spoilt_readout_is_found_though_every_promise_holds(draft):
     w_out = draft.model.layers[0].ffn.w_out * 1.5
     spoilt = eqx.tree_at(lambda m: m.layers[0].ffn.w_out, draft.model, w_out)
     with pytest.raises(CheckFailed, match="at fault: the readout"):
@@ -60,7 +60,7 @@ def test_weights_that_are_no_numbers_fail(draft):
 
 
 def test_adversarial_inputs_find_the_worst_sign_pattern(draft):
-    """For a kernel error e(s) the worst sequence of signs costs sum|e|: the claim of memory_2 is
+    """For a kernel error e(s) the worst sequence of signs costs sum|e|: the promise of memory_2 is
     met exactly, not just respected.
     """
     _, _, budget = check(TARGET, REQUEST, draft)

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from headcount.construct import constructions
 from headcount.construct.check import reference
 from headcount.construct.construction import in_precision
-from headcount.construct.draft import Draft, Precision, Request, constructions
+from headcount.construct.draft import Draft, Request
+from headcount.core.claims import Precision
 from headcount.memory.named import targets
 from headcount.memory.read import AbstractRead, Everywhere
 from headcount.memory.target import AbstractTarget

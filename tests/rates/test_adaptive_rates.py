@@ -15,7 +15,7 @@ import math
 import numpy as np
 import pytest
 
-from headcount.construct.draft import Precision
+from headcount.core.claims import Precision
 from headcount.memory.kernels import Lag
 from headcount.theory.adaptive_lags import adaptive_errors
 from headcount.theory.closed_forms import best_bump, bump_bound, bump_radius, chebyshev_bump

@@ -14,8 +14,8 @@ import math
 import numpy as np
 import pytest
 
-from headcount.construct.network_fits import sample, sampling_bound
-from headcount.construct.sup_error import Domain
+from headcount.construct.blocks.network_fits import sample, sampling_bound
+from headcount.construct.blocks.networks import Domain
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Power
 from headcount.memory.lag_functions import combinations

@@ -30,7 +30,7 @@ def build(
         typer.Option(help="largest error of an answer (default 0.01 unless --heads is given)"),
     ] = None,
     heads: Annotated[
-        int | None, typer.Option(help="instead of --tol: so many heads a layer")
+        int | None, typer.Option(help="instead of --tol: so many heads per layer")
     ] = None,
     width: Annotated[
         int | None, typer.Option(help="FFN neurons at most; without it as many as exactness takes")
@@ -105,7 +105,7 @@ def table(target: str, made: "Construction") -> Table:
     )
     shown.add_row("parts", f"bias {a.bias}, attention {a.attention}, normaliser {a.normaliser}")
     shown.add_row("parameters", str(made.parameters))
-    shown.add_row("promised", f"error at most {number(made.promised.error)}")
+    shown.add_row("promised", f"error at most {number(made.promised.error)} ({made.status})")
     shown.add_row(
         "measured",
         f"sup {number(made.measured.sup)}, mse {number(made.measured.mse)} over"

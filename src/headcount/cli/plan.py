@@ -56,7 +56,7 @@ def plan(
 
 
 def table(target: str, made: "Plan") -> Table:
-    """One line a bias and attention kind."""
+    """One line per bias and attention kind."""
     shown = Table(
         title=(
             f"{target}: error at most {made.tol:g} in {made.precision}, up to {made.length} tokens"
@@ -72,7 +72,8 @@ def table(target: str, made: "Plan") -> Table:
         "heads",
         "neurons",
         "parameters",
-        "proved",
+        "error",
+        "status",
         "float32",
         "reachable",
         "by",
@@ -81,14 +82,16 @@ def table(target: str, made: "Plan") -> Table:
             name,
             justify=(
                 "right"
-                if name in ("layers", "heads", "neurons", "parameters", "proved", "float32")
+                if name in ("layers", "heads", "neurons", "parameters", "error", "float32")
                 else "left"
             ),
         )
     for row in made.rows:
         a = row.architecture
         sizes = [str(a.layers), str(a.heads), str(a.width), str(row.parameters)] if a else [""] * 4
-        errors = [number(row.error), number(row.error_float32)] if a else ["", ""]
+        # what stands behind the error: "proved" or "measured"
+        status = "" if row.status is None else row.status.name.lower()
+        errors = [number(row.error), status, number(row.error_float32)] if a else [""] * 3
         verdict = {True: "yes", False: "no", None: "undecided"}[row.reachable]
         shown.add_row(
             row.bias,

@@ -1,28 +1,18 @@
-"""Weights by formula: models that are written down, not trained. One theorem a file; importing
-this registers them.
+"""Weights by formula: models that are written down, not trained.
+
+The way through this folder: `construct` (the verb) asks the `methods` for a `draft`, `check`
+measures it, `plan` does so for every bias; `blocks` are what methods are made of. Importing this
+registers all methods.
 """
 
-from headcount.construct import adaptive as adaptive
-from headcount.construct import chain as chain
-from headcount.construct import composed as composed
-from headcount.construct import doubling as doubling
-from headcount.construct import essential as essential
-from headcount.construct import fixed as fixed
-from headcount.construct import induction as induction
-from headcount.construct import minimal as minimal
-from headcount.construct import n_gram as n_gram
-from headcount.construct import nested as nested
-from headcount.construct import peak_tmx as peak_tmx
-from headcount.construct import prop42 as prop42
-from headcount.construct import recall as recall
-from headcount.construct import selective_copy as selective_copy
-from headcount.construct import shaped as shaped
-from headcount.construct import tmx as tmx
-from headcount.construct.build import construct as construct
+from headcount.construct import methods as methods
+from headcount.construct.construct import construct as construct
 from headcount.construct.construction import Construction as Construction
-from headcount.construct.draft import constructions as constructions
+from headcount.construct.method import methods as _methods
 from headcount.construct.plan import Plan as Plan
 from headcount.construct.plan import plan as plan
 from headcount.core.verbs import verb
+
+constructions = _methods  # the public name of the registry
 
 verb(__name__, construct)

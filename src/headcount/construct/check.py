@@ -1,11 +1,11 @@
-"""Every build is checked: claims layer by layer, answers against the target's own float64
+"""Every build is checked: promises layer by layer, answers against the target's own float64
 reference.
 
 Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant
 or alternating), the shortest and the longest, and adversarial ones: starting from random sequences,
 tokens are moved where the gradient of the error says, letter by letter. For a linear readout behind
 dot-product-free heads one such step is the worst sign pattern of the l1 error. What fails, fails
-loudly, and names the first layer whose claim broke.
+loudly, and names the first layer whose promise broke.
 """
 
 import dataclasses
@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from headcount.construct.construction import LayerError, Measured, in_precision
-from headcount.construct.draft import Draft, Precision, Request
+from headcount.construct.draft import Draft, Request
+from headcount.core.claims import Precision
 from headcount.core.errors import CheckFailed
 from headcount.core.xla import QUICK, known
 from headcount.memory.named import unnamed
@@ -196,7 +197,7 @@ def check(
     narrow = measure(target, in_precision(draft.model, Precision.FLOAT32), inputs)
     promised = draft.output.at(Precision.FLOAT64) * (1 + SLACK) + SLACK
     if not measured.sup <= promised:
-        fault = "the readout (all layers before it kept their claims)"
+        fault = "the readout (all layers before it kept their promises)"
         told = (
             f"measured error {measured.sup:.3g} exceeds the promised {promised:.3g}; at fault:"
             f" {fault}"
@@ -206,19 +207,19 @@ def check(
 
 
 def _budget(draft: Draft, model: Transformer, inputs: list[Probe]) -> tuple[LayerError, ...]:
-    """Each claim with the largest deviation seen; a broken claim stops the build.  (inside x64)"""
-    worst = [0.0] * len(draft.claims)
+    """Each promise with the largest deviation seen; a broken one stops the build.  (inside x64)"""
+    worst = [0.0] * len(draft.promises)
     for probe in inputs:
         streams = _streams(model, probe.x)
         counted = probe.read.rows(probe.x.shape[1]) if draft.only_longest else slice(None)
-        for i, claim in enumerate(draft.claims):
-            found = streams[claim.layer, claim.part][:, :, claim.coordinates]
-            wanted = np.stack([claim.exact(np.asarray(seq)) for seq in probe.x])  # [B, N, size]
+        for i, promise in enumerate(draft.promises):
+            found = streams[promise.layer, promise.part][:, :, promise.coordinates]
+            wanted = np.stack([promise.exact(np.asarray(seq)) for seq in probe.x])  # [B, N, size]
             off = np.linalg.norm(found - wanted, axis=-1)[:, counted]
             worst[i] = max(worst[i], float(np.max(off, initial=0.0, where=~np.isnan(off))))
     lines = tuple(
-        LayerError(c.layer, c.part, c.space, c.bound.at(Precision.FLOAT64), w, c.why)
-        for c, w in zip(draft.claims, worst, strict=True)
+        LayerError(p.layer, p.part, p.space, p.bound.at(Precision.FLOAT64), w, p.why)
+        for p, w in zip(draft.promises, worst, strict=True)
     )
     for line in lines:
         if not line.measured <= line.promised * (1 + SLACK) + SLACK:

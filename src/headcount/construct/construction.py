@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.construct.draft import Bound, Draft, Precision, Request
+from headcount.construct.draft import Bound, Draft, Request
+from headcount.core.claims import Precision, Status
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget
 from headcount.model.cost import count_parameters
@@ -109,6 +110,11 @@ class Construction:
         return self.draft.theorem
 
     @property
+    def status(self) -> Status:
+        """Is what is promised proved, or measured in part?"""
+        return self.draft.status
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return self.draft.notes
 
@@ -143,6 +149,7 @@ class Construction:
                 "kinds": list(self.measured.kinds),
             },
             "error_promised": self.promised.at(Precision.FLOAT64),
+            "status": str(self.status),
             "error_float32": self.float32.sup,
             "budget": [dataclasses.asdict(line) for line in self.budget],
             "theorem": str(self.theorem),

@@ -1,13 +1,11 @@
-"""The interface of this folder: what a construction is asked for, what it hands over, and what is
-promised of it.
+"""What a method is asked for, what it hands over or refuses, and what is promised of it.
 
-A construction is a registered part (one theorem a file). It says why it cannot serve a target
-(`refusals`, all reasons at once) or drafts a model: weights by formula, and one `Claim` a subspace
-written, which names what the subspace must hold and how far off it may be. The claims are the
-proof's lemmas with numbers: `check` measures each of them on every build, so that a construction
-that misses its promise is caught at the layer that breaks it.
+A method drafts a model: weights by formula, and one `SlotPromise` for each subspace written, which
+names what the subspace must hold and how far off it may be. The promises are the proof's lemmas
+with numbers: `check` measures each of them on every build, so that a method that misses its promise
+is caught at the layer that breaks it.
 
-Worked example — lag 1 with log heads (`construct/fixed.py`):
+Worked example — lag 1 with log heads (`methods/sums_of_decays.py`):
 
     >>> from headcount.construct import construct
     >>> made = construct("fixed:lags=1", bias="log", tol=0.01)
@@ -15,42 +13,27 @@ Worked example — lag 1 with log heads (`construct/fixed.py`):
     (True, 1, 1)
 """
 
-import abc
 import dataclasses
 import enum
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from headcount.core.errors import InputError, require
+from headcount.core.claims import Claim, Precision, Status
+from headcount.core.errors import InputError, require, unknown
 from headcount.core.refs import Ref
-from headcount.core.registry import Registry
-from headcount.memory.target import AbstractTarget
 from headcount.model.transformer import Transformer
 
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
-# marks the refusal "… is no fixed memory": another construction is meant for this target
-MISMATCH = "is no "
 LONGEST = 1024  # sequence length assumed where none is given
-
-
-class Precision(enum.StrEnum):
-    """The type in which a constructed model is meant to run."""
-
-    FLOAT64 = "float64"
-    FLOAT32 = "float32"
-
-    @property
-    def unit(self) -> float:
-        """Half the distance from 1 to the next number."""
-        return 2.0**-53 if self is Precision.FLOAT64 else 2.0**-24
+PRECISIONS = (Precision.FLOAT64, Precision.FLOAT32)  # in which weights are written and checked
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
     """What the user wants: a bias, and either a tolerance or sizes. `length` is the longest
-    sequence to serve.
+    sequence to serve: lags from `length` on do not exist.
     """
 
     bias: str = "lin"
@@ -74,24 +57,26 @@ class Request:
             "a positive error",
             "pass for example --tol 0.01",
         )
-        require(
-            self.heads is None or self.heads >= 1,
-            f"{self.heads} heads",
-            "at least 1",
-            "pass for example heads=8",
-        )
-        require(
-            self.width is None or self.width >= 1,
-            f"{self.width} neurons",
-            "at least 1",
-            "pass for example width=64",
-        )
+        for name, value in (("heads", self.heads), ("neurons", self.width)):
+            require(
+                value is None or value >= 1,
+                f"{value} {name}",
+                "at least 1",
+                "pass for example heads=8 or width=64",
+            )
         require(
             self.length >= 1,
             f"length {self.length}",
             "at least 1",
             "pass the longest sequence to serve",
         )
+
+
+def offered_precision(name: str, noun: str) -> Precision:
+    """The precision of that name, where weights can be written in it."""
+    if name not in PRECISIONS:
+        raise unknown(noun, name, [str(p) for p in PRECISIONS])
+    return Precision(name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +103,7 @@ class Bound:
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
+class SlotPromise:
     """After `part` of layer `layer` (from 1) the subspace holds `exact(x)`, up to `bound` in
     Euclidean norm, at every row that counts.
     """
@@ -127,7 +112,7 @@ class Claim:
     part: str  # "attention" or "ffn"
     space: str
     coordinates: slice
-    # one sequence [N, d] or [N] → [N, size]; NaN rows are not claimed
+    # one sequence [N, d] or [N] → [N, size]; NaN rows are not promised
     exact: Callable[[np.ndarray], np.ndarray]
     bound: Bound
     why: str
@@ -135,10 +120,12 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Draft:
-    """Weights (NumPy float64) with their proof in numbers. `output` bounds the answer's error."""
+    """Weights (NumPy float64) with their proof in numbers. `output` bounds the answer's error:
+    proved, or only measured where a part of it is (`status`).
+    """
 
     model: Transformer
-    claims: tuple[Claim, ...]
+    promises: tuple[SlotPromise, ...]
     output: Bound
     theorem: Ref
     notes: tuple[str, ...] = ()
@@ -146,33 +133,45 @@ class Draft:
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
     # True: exact only for sequences of the requested length (plain softmax)
     only_longest: bool = False
+    status: Status = Status.PROVED
 
 
-class AbstractConstruction(abc.ABC):
-    """One theorem as weights. Frozen dataclasses whose fields are their options."""
+class RefusalKind(enum.StrEnum):
+    """What stands in the way."""
 
-    kind: ClassVar[str]
-    ref: ClassVar[Ref]
-    cost: ClassVar[int] = 0  # where several apply, the least is tried first
-    attention: ClassVar[str] = "dp-free"  # the score its heads use
-
-    @abc.abstractmethod
-    def refusals(self, target: AbstractTarget, request: Request) -> list[str]:
-        """Every reason why it cannot serve; none where it can."""
-
-    @abc.abstractmethod
-    def draft(self, target: AbstractTarget, request: Request) -> Draft:
-        """The weights and the claims; `refusals` was empty."""
+    FAMILY = "family"  # another method is meant for this target
+    BIAS = "bias"
+    NORMALISER = "normaliser"
+    TOKENS = "tokens"
+    READOUT = "readout"
+    LAGS = "lags"
+    HEADS = "heads"
+    WIDTH = "width"
+    LAYERS = "layers"
+    PRECISION = "precision"
 
 
-constructions: Registry[AbstractConstruction] = Registry("construction", AbstractConstruction)
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """One reason why a method cannot serve: what it was given, why that does not do, what would."""
+
+    kind: RefusalKind
+    got: str
+    why: str = ""
+    expected: str = ""
+
+    def __str__(self) -> str:
+        if self.kind is RefusalKind.FAMILY:
+            return f"{self.got} is no {self.expected}"
+        told = self.got if not self.why else f"{self.got}: {self.why}"
+        return told if not self.expected else f"{told}; use {self.expected}"
 
 
 class Unreachable(InputError):
-    """No weights of the kind asked for can do it; `certificate` is checkable data
-    (theory.bounds.check), or None where it is a plain reason.
+    """No weights were found. `claims` say what is proved about it, each with its own scope; none
+    where it is a plain reason.
     """
 
-    def __init__(self, got: str, expected: str, fix: str, certificate: Any = None):
+    def __init__(self, got: str, expected: str, fix: str, claims: tuple[Claim, ...] = ()):
         super().__init__(got, expected, fix)
-        self.certificate = certificate
+        self.claims = claims

@@ -1,11 +1,16 @@
 """`plan`: for a target and a tolerance, the smallest architecture of every bias and attention kind,
 side by side.
 
-Each row is drafted by a construction (so that the sizes are backed by weights and a proved bound)
-and run once in both precisions. A row is reachable where the proved error and the error in the
-wanted precision are within the tolerance; unreachable only where a certificate says so and the
-checker accepts it; else undecided, with the reason. The recommended row has passed the whole check
-of a build.
+A row is one method with one bias. Its draft (weights and a bound) makes claims: the error is at
+most so much. Where no draft is found, what is proved about the search comes along as claims: the
+error is at least so much. The row's own question is whether *any* model of its kind reaches the
+tolerance: any number of heads, any weights, any function behind the heads, in the precision asked
+for, on the lags that exist. The verdict comes from claims alone:
+
+    reachable    True where claims reach the question, False where a proved and checked claim
+                 excludes it, else None: undecided, with the fields that keep the claims silent.
+
+The recommended row has passed the whole check of a build, with the draft that it has.
 """
 
 import dataclasses
@@ -14,25 +19,37 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headcount.construct.check import Probe, check, layerwise, sampled
+from headcount.construct.construct import by_cost
 from headcount.construct.construction import Architecture, in_precision
 from headcount.construct.draft import (
     LONGEST,
     NORMALISERS,
-    AbstractConstruction,
-    Precision,
+    Draft,
     Request,
     Unreachable,
-    constructions,
+    offered_precision,
 )
-from headcount.core.claims import Claim
-from headcount.core.errors import CheckFailed, InputError, require, unknown
+from headcount.construct.impossible import accepted
+from headcount.construct.method import AbstractMethod, methods
+from headcount.core.claims import (
+    FIELDS,
+    Claim,
+    Lags,
+    Precision,
+    Readout,
+    Scope,
+    Sense,
+    Status,
+    Tokens,
+)
+from headcount.core.errors import CheckFailed, InputError, require
 from headcount.core.refs import Ref
-from headcount.memory.named import targets
+from headcount.memory.named import targets, unnamed
 from headcount.memory.target import AbstractTarget
 from headcount.model.cost import count_parameters
-from headcount.theory.bounds import check as check_bound
 
 BIASES = ("lin", "log", "log1p", "peak", "table", "rope", "none")
+NOTHING_FOUND = "undecided: no construction found here"
 Progress = Callable[[str], None]
 
 
@@ -45,13 +62,16 @@ class Row:
     normaliser: str
     source: Ref
     construction: str
-    reachable: bool | None  # None: undecided
+    request: Request
+    reachable: bool | None = None  # None: undecided
     reason: str = ""
+    draft: Draft | None = None
     architecture: Architecture | None = None
     parameters: int | None = None
-    error: float | None = None  # proved
+    error: float | None = None  # promised, in float64: `status` says whether proved
     error_float32: float | None = None  # measured
-    certificate: Any = None
+    claims: tuple[Claim, ...] = ()
+    missing: tuple[str, ...] = ()  # fields of the scope that keep the claims silent
 
     @property
     def cost(self) -> tuple[int, float]:
@@ -60,8 +80,22 @@ class Row:
             self.parameters if self.parameters is not None else math.inf
         )
 
+    @property
+    def status(self) -> Status | None:
+        """What stands behind `error`."""
+        return None if self.draft is None else self.draft.status
+
+    @property
+    def impossibilities(self) -> tuple[Claim, ...]:
+        return tuple(claim for claim in self.claims if claim.sense is Sense.AT_LEAST)
+
     def to_json(self) -> dict[str, Any]:
-        a = self.architecture
+        a, below = self.architecture, self.impossibilities
+        certificate = None
+        if below:
+            first = below[0]
+            told = {"method": first.method, "source": str(first.ref)}
+            certificate = {"claim": str(first.words()), **told}
         return {
             "bias": self.bias,
             "attention": self.attention,
@@ -72,12 +106,15 @@ class Row:
             "stream": a.stream if a else None,
             "parameters": self.parameters,
             "error": self.error,
+            "status": None if self.status is None else str(self.status),
             "error_float32": self.error_float32,
             "reachable": self.reachable,
             "reason": self.reason,
+            "claims": [claim.to_json() for claim in self.claims],
+            "missing": list(self.missing),
             "source": str(self.source),
             "construction": self.construction,
-            "certificate": describe(self.certificate),
+            "certificate": certificate,
         }
 
 
@@ -109,10 +146,10 @@ class Plan:
         """How to build the recommended row."""
         best = self.recommended
         assert best is not None
-        parts = f"--bias {best.bias} --normaliser {best.normaliser} --theorem {best.construction}"
+        parts = f"--bias {best.bias} --normaliser {best.request.normaliser}"
         return (
-            f"headcount build '{target}' --tol {self.tol:g} {parts} --precision {self.precision}"
-            f" --length {self.length} -o model"
+            f"headcount build '{target}' --tol {self.tol:g} {parts} --theorem {best.construction}"
+            f" --precision {self.precision} --length {self.length} -o model"
         )
 
 
@@ -130,21 +167,19 @@ def plan(
     """
     built = targets.build(target)
     require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")
-    if dtype not in list(Precision):
-        raise unknown("dtype", dtype, [str(p) for p in Precision])
-    longest = max(length or LONGEST, built.shortest)
+    precision, longest = offered_precision(dtype, "dtype"), max(length or LONGEST, built.shortest)
     say = progress or (lambda message: None)
     probe: list[Probe] = []
     rows: list[Row] = []
-    for construction, request in _attempts(built, tol, Precision(dtype), normaliser, longest):
+    for method, request in _attempts(built, tol, precision, normaliser, longest):
         if any(
-            row.reachable and (row.bias, row.attention) == (request.bias, construction.attention)
+            row.reachable and (row.bias, row.attention) == (request.bias, method.attention)
             for row in rows
         ):
-            continue  # a cheaper construction of the kind serves already
-        say(f"{construction.kind}, bias {request.bias}")
+            continue  # a cheaper method of the kind serves already
+        say(f"{method.kind}, bias {request.bias}")
         probe = probe or [sampled(built, request)]
-        rows.append(_row(built, construction, request, probe))
+        rows.append(_row(built, method, request, probe[0]))
     require(
         rows,
         f"no construction serves {built.kind}",
@@ -152,120 +187,161 @@ def plan(
         "see headcount list construction",
     )
     ordered = sorted(_best_of_each(rows), key=lambda row: row.cost)
-    ordered, recommended = _recommended(built, tol, Precision(dtype), longest, ordered, say)
-    return Plan(built, tol, Precision(dtype), longest, tuple(ordered), recommended)
+    ordered, recommended = _recommended(built, ordered, say)
+    return Plan(built, tol, precision, longest, tuple(ordered), recommended)
 
 
 def _attempts(
     target: AbstractTarget, tol: float, precision: Precision, normaliser: str | None, length: int
-) -> Iterator[tuple[AbstractConstruction, Request]]:
-    """Every construction of the target's family with every bias it takes, under the first
-    normaliser it takes; cheap ones first.
+) -> Iterator[tuple[AbstractMethod, Request]]:
+    """Every method of the target's family with every bias it takes, under the first normaliser it
+    takes; cheap ones first.
     """
-    for entry in sorted(constructions.entries(), key=lambda entry: entry.part.cost):
-        construction = constructions.build(entry.name)
+    for entry in by_cost():
+        method = methods.build(entry.name)
         for bias in BIASES:
             for name in (normaliser,) if normaliser else NORMALISERS:
                 request = Request(bias, tol, normaliser=name, precision=precision, length=length)
-                if not construction.refusals(target, request):
-                    yield construction, request
+                if not method.refusals(target, request):
+                    yield method, request
                     break
 
 
-def _row(
-    target: AbstractTarget, construction: AbstractConstruction, request: Request, probe: list[Probe]
-) -> Row:
-    base = Row(
-        request.bias,
-        construction.attention,
-        request.normaliser,
-        construction.ref,
-        construction.kind,
-        None,
-    )
+def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe: Probe) -> Row:
+    kind = (request.bias, method.attention, request.normaliser, method.ref, method.kind)
+    row = Row(*kind, request)
     try:
-        draft = construction.draft(target, request)
+        draft = method.draft(target, request)
     except Unreachable as refusal:
-        proved = accepted(refusal.certificate)
-        return dataclasses.replace(
-            base,
-            reachable=False if proved else None,
-            reason=str(refusal),
-            certificate=refusal.certificate if proved else None,
-        )
+        claims = tuple(claim for claim in refusal.claims if accepted(claim))
+        question = question_of(target, method, request)
+        return _excluded(row, target.kind, claims, question, refusal)
     except (InputError, CheckFailed) as refusal:
-        return dataclasses.replace(base, reason=str(refusal))
-    error = draft.output.at(Precision.FLOAT64)
-    found = error
-    if request.precision is Precision.FLOAT32:
-        found = layerwise(target, in_precision(draft.model, Precision.FLOAT32), probe[0])
-    good = max(error, found) <= (request.tol or math.inf)
-    architecture = Architecture.of(draft.model)
-    return dataclasses.replace(
-        base,
+        return dataclasses.replace(row, reason=f"{NOTHING_FOUND}: {refusal}")
+    narrow = in_precision(draft.model, Precision.FLOAT32)
+    architecture, error = Architecture.of(draft.model), draft.output.at(Precision.FLOAT64)
+    asked = request.precision is Precision.FLOAT32
+    drafted = dataclasses.replace(
+        row,
         attention=architecture.attention,
         normaliser=architecture.normaliser,
-        reachable=True if good else None,
-        reason="" if good else f"proved error {error:.3g}, in {request.precision} {found:.3g}",
+        draft=draft,
         architecture=architecture,
-        parameters=count_parameters(in_precision(draft.model, Precision.FLOAT32)),
+        parameters=count_parameters(narrow),
         error=error,
-        error_float32=found if request.precision is Precision.FLOAT32 else None,
+        error_float32=layerwise(target, narrow, probe) if asked else None,
+    )
+    return _reached(target, method, drafted)
+
+
+def question_of(target: AbstractTarget, method: AbstractMethod, request: Request) -> Scope:
+    """What the row asks: can any model of this kind answer, whatever its weights?"""
+    return Scope(
+        bias=request.bias,
+        layers=method.layers,
+        dot_product=method.attention != "dp-free",
+        readout=Readout.ANY,
+        precision=request.precision,
+        lags=Lags(0, request.length),
+        tokens=tokens_of(target),
     )
 
 
-def accepted(certificate: Any) -> bool:
-    """Does an independent checker accept it?"""
-    return isinstance(certificate, Claim) and check_bound(certificate)
+def tokens_of(target: AbstractTarget) -> Tokens:
+    """The letters, symbols by their number; or all vectors up to a norm."""
+    if target.vocabulary is not None:
+        return Tokens(frozenset((float(symbol),) for symbol in range(target.vocabulary)))
+    inputs = unnamed(target).inputs  # type: ignore[attr-defined]
+    if inputs.alphabet is None:
+        return Tokens(None, inputs.bound)
+    return Tokens(frozenset(tuple(map(float, letter)) for letter in inputs.alphabet))
 
 
-def describe(certificate: Claim | None) -> dict[str, Any] | None:
-    """A certificate as plain data: what it proves, by which method."""
-    if certificate is None:
-        return None
-    return {"claim": str(certificate), "method": certificate.method, "source": str(certificate.ref)}
+def _excluded(
+    row: Row, subject: str, claims: tuple[Claim, ...], question: Scope, refusal: Unreachable
+) -> Row:
+    """Out of reach where a claim about this very target covers the question; else undecided, and
+    why.
+    """
+    tol = row.request.tol or math.inf
+    # what is proved of one kernel says nothing of a target that is more than it
+    if any(claim.subject == subject and claim.excludes(question, tol) for claim in claims):
+        return dataclasses.replace(row, reachable=False, claims=claims, reason=str(claims[0]))
+    gaps = {gap.field: gap for claim in claims for gap in claim.answers(question).gaps}
+    words = [FIELDS[name][2](gap.claimed) for name, gap in gaps.items()]
+    least = f"error at least {claims[0].value:.3g}" if claims else ""
+    told = f"; {least} is proved only for {', '.join(words)}" if words else f": {refusal}"
+    return dataclasses.replace(
+        row,
+        claims=claims,
+        missing=tuple(gaps or ["subject"][: len(claims)]),
+        reason=f"{NOTHING_FOUND}{told}",
+    )
+
+
+def _reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:
+    """The claims that a draft makes, and whether they reach the question: what is promised, for a
+    computation in float64, and what was measured in the precision asked for.
+    """
+    assert row.draft is not None
+    assert row.architecture is not None
+    assert row.error is not None
+    question, tol = question_of(target, method, row.request), row.request.tol or math.inf
+    held = dataclasses.replace(
+        question, heads=row.architecture.heads, layers=row.architecture.layers
+    )
+    found = [(Precision.FLOAT64, row.error, row.draft.status)]
+    if row.error_float32 is not None:
+        found.append((Precision.FLOAT32, max(row.error, row.error_float32), Status.MEASURED))
+    claims = tuple(
+        Claim(
+            target.kind,
+            dataclasses.replace(held, precision=precision),
+            Sense.AT_MOST,
+            value,
+            status,
+            method.kind,
+            method.ref,
+        )
+        for precision, value, status in found
+    )
+    good = all(
+        claim.reaches(dataclasses.replace(question, precision=claim.scope.precision), tol)
+        for claim in claims
+    )
+    last = claims[-1]
+    reason = f"error {row.error:.3g} {row.draft.status}, {last.value:.3g} in {last.scope.precision}"
+    return dataclasses.replace(
+        row, claims=claims, reachable=True if good else None, reason="" if good else reason
+    )
 
 
 def _best_of_each(rows: list[Row]) -> list[Row]:
-    """The cheapest row of every bias and attention kind, and beside it what is proved out of
-    reach.
+    """The cheapest row of every bias and attention kind, and beside it one that tells what is
+    proved of the rest.
     """
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row.bias, row.attention, row.reachable is False), []).append(row)
+        groups.setdefault((row.bias, row.attention, bool(row.impossibilities)), []).append(row)
     return [min(group, key=lambda row: row.cost) for group in groups.values()]
 
 
 def _recommended(
-    target: AbstractTarget,
-    tol: float,
-    precision: Precision,
-    length: int,
-    rows: list[Row],
-    say: Progress,
+    target: AbstractTarget, rows: list[Row], say: Progress
 ) -> tuple[list[Row], Row | None]:
     """The cheapest reachable row that passes the whole check; a row that does not is called
     undecided, with what was seen.
     """
     for i, row in enumerate(rows):
-        if row.reachable is not True:
+        if row.reachable is not True or row.draft is None:
             break
         say(f"checking {row.construction}, bias {row.bias}")
-        request = Request(
-            row.bias,
-            tol,
-            normaliser=row.normaliser.split("+")[0],
-            precision=precision,
-            length=length,
-        )
-        measured, narrow, _ = check(
-            target, request, constructions.build(row.construction).draft(target, request)
-        )
+        precision, tol = row.request.precision, row.request.tol or math.inf
+        measured, narrow, _ = check(target, row.request, row.draft)
         seen = narrow.sup if precision is Precision.FLOAT32 else measured.sup
         if seen <= tol:
-            return rows, dataclasses.replace(
-                row, error_float32=max(narrow.sup, row.error_float32 or 0.0)
-            )
+            worst = max(narrow.sup, row.error_float32 or 0.0)
+            return rows, dataclasses.replace(row, error_float32=worst)
         rows[i] = dataclasses.replace(
             row,
             reachable=None,

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from headcount.construct.doubling import doubling_stages
-from headcount.construct.prop42 import answers, dp_free_floor
+from headcount.construct.methods.affine_lag import answers, dp_free_floor
+from headcount.construct.methods.pointer_jumps import doubling_stages
 from headcount.experiments.floors import fitted
 from headcount.experiments.paper import experiment_2b, experiment_4a
 from headcount.experiments.sparse_floors import GENEROUS, affine_floor, walsh

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from headcount.construct.chain import chain_stages
-from headcount.construct.doubling import doubling_stages
+from headcount.construct.methods.pointer_jumps import chain_stages, doubling_stages
 from headcount.lab.judge.patterns import (
     FloorPattern,
     HopPattern,

@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from scipy import stats
 
-from headcount.construct.network_fits import sample, sampling_bound
-from headcount.construct.sup_error import Domain
+from headcount.construct.blocks.network_fits import sample, sampling_bound
+from headcount.construct.blocks.networks import Domain
 from headcount.core.claims import Status
 from headcount.core.errors import require
 from headcount.core.refs import Ref

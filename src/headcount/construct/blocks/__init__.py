@@ -1,0 +1,1 @@
+"""Parts that methods share: named subspaces, layers, slots, heads with coefficients, networks."""

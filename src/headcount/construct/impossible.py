@@ -1,0 +1,50 @@
+"""What is proved out of reach of a sum of heads, as claims: the one file here that asks
+`theory.bounds`.
+
+The claims are about sums of heads: a linear readout, bounded sum|a|, exact arithmetic. A method may
+stop its own search where such a claim covers what it searches (`covers`). That is no statement
+about a target: whether a row of `plan` is out of reach, `claim.excludes(question, tol)` decides,
+for the row's own question.
+
+x_t comes free through the residual, so that bounds count from lag 1 on. Heads that see lag 0 are
+then smaller heads one lag nearer: e^{-ps} = e^{-p} e^{-p(s-1)}.
+"""
+
+import dataclasses
+
+from headcount.core.claims import Claim
+from headcount.memory.kernels import Lag
+from headcount.theory.bounds import check, log10_weight, lower_bound, weight_needed
+from headcount.theory.bounds.weight import budget_claim
+from headcount.theory.problem import Problem
+
+
+def accepted(claim: Claim) -> bool:
+    """Does an independent checker accept it?"""
+    return check(claim)
+
+
+def covers(claim: Claim, problem: Problem, tol: float) -> bool:
+    """Does it rule out every sum that a search of this problem could find, within `tol`?"""
+    return claim.excludes(problem.scope(), tol)
+
+
+def by_weight(problem: Problem, tol: float) -> Claim | None:
+    """Theorem B for an isolated lag, at once; None where it says nothing about this problem."""
+    claim = budget_claim(dataclasses.replace(problem, residual=True))
+    return claim if claim is not None and covers(claim, problem, tol) else None
+
+
+def by_budget(problem: Problem, tol: float) -> Claim | None:
+    """No number of heads within the problem's budget reaches the tolerance (dual certificate, a
+    matter of seconds); None where that is not proved.
+    """
+    claim = lower_bound(dataclasses.replace(problem, residual=True))
+    return claim if covers(claim, problem, tol) else None
+
+
+def weight_for(problem: Problem, tol: float) -> str:
+    """The weight that an isolated lag costs, in words, for the sentence beside the claim."""
+    assert isinstance(problem.kernel, Lag)
+    log10 = log10_weight(weight_needed(dataclasses.replace(problem, residual=True), tol))
+    return f"10^{log10:.1f}" if log10 > 6 else f"{10**log10:.3g}"
