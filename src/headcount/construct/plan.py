@@ -1,4 +1,4 @@
-"""`plan`: for a target and a tolerance, the smallest architecture of every bias and attention kind,
+"""`plan`: for a target and a tolerance, the smallest architecture found for every bias and attention kind,
 side by side.
 
 A row is one method with one bias. Its draft (weights and a bound) makes claims: the error is at
@@ -162,7 +162,7 @@ def plan(
     length: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """The smallest (layers, heads, width) of each bias and attention kind that reaches `tol`
+    """The smallest (layers, heads, width) found for each bias and attention kind that reaches `tol`
     (sup error) in this precision.
     """
     built = targets.build(target)

@@ -53,3 +53,10 @@ def test_every_subspace_written_is_claimed():
     assert len(draft.model.layers) == 3
     assert [r["lag_function"] for r in draft.facts["rounding"]] == [1, 2]
     assert all(r["off"] < r["allowed"] for r in draft.facts["rounding"])
+
+
+def test_notes_of_the_readout_come_once():
+    """A readout narrower than its exact network says so, also behind retrieved memories."""
+    text = "adaptive:lag_functions=bits+bits,readout=teacher(neurons=64)"
+    draft = drafted("peak-tmx", text, bias="peak", tol=5.0, width=9)
+    assert sum("sampling promises" in note for note in draft.notes) == 1

@@ -135,7 +135,7 @@ def test_kernels_need_a_normaliser_that_keeps_their_sum():
     assert "not a kernel" in refused(
         "shaped", EssentialMemory((Power(1.5),)), bias="table", tol=0.1, normaliser="softmax-sink"
     )
-    assert "read the last" in refused(
+    assert "read=last" in refused(
         "shaped",
         EssentialMemory((Power(1.5),), read=Everywhere()),
         bias="table",
