@@ -51,7 +51,7 @@ class AbstractTwoLayers(AbstractFFN):
         w_in = normal(first, (shape.hidden, shape.width), shape.width)
         offset = normal(second, (shape.hidden,), shape.width)
         w_out = normal(third, (shape.outputs, shape.hidden), shape.hidden)
-        return cls(w_in, offset, w_out)  # type: ignore[call-arg]
+        return cls(w_in, offset, w_out)
 
     def __call__(self, x):
         return linear(self.w_out, self.activation(linear(self.w_in, x) + self.offset))

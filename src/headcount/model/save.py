@@ -137,7 +137,7 @@ def _name(cls: type) -> str:
     """'bias/lin' for registered parts, the class name for the model's own structure."""
     for registry in REGISTRIES:
         if issubclass(cls, registry.base):
-            return f"{registry.noun}/{cls.kind}"  # type: ignore[attr-defined]
+            return f"{registry.noun}/{cls.kind}"
     if STRUCTURE.get(cls.__name__) is not cls:
         raise InputError(
             f"{cls.__name__} cannot be saved",

@@ -184,4 +184,4 @@ def _product_tail(first: Term, second: Term, start: int) -> arb:
         first.coefficient
         * second.coefficient
         * first.family.tail(arb(first.rate) + arb(second.rate), start)
-    )  # type: ignore[arg-type]
+    )

@@ -45,7 +45,7 @@ class Sampler:
                 "a function (key, batch, length) -> (x, y)",
                 "trace it by hand",
             ) from None
-        return cls(function, *_sizes(made, None), _read_of(made))  # type: ignore[arg-type]
+        return cls(function, *_sizes(made, None), _read_of(made))
 
     @property
     def shortest(self) -> int:

@@ -190,7 +190,7 @@ def read_memory(value: Any) -> PartSpec:
     return PartSpec(
         kind=target.kind,
         options={f.name: getattr(target, f.name) for f in dataclasses.fields(target)},  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+    )
 
 
 class RunSpec(Spec):

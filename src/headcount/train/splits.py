@@ -93,4 +93,4 @@ def in_batches(rows: Batch, size: int) -> Batch:
         widths = [(0, missing)] + [(0, 0)] * (array.ndim - 1)
         return np.pad(array, widths).reshape(-1, size, *array.shape[1:])
 
-    return Batch(*(cut(np.asarray(a)) for a in rows))  # type: ignore[arg-type]
+    return Batch(*(cut(np.asarray(a)) for a in rows))

@@ -177,7 +177,7 @@ def divided(
         return a * np.exp(-offsets(curves)), NoNormaliser()
     if name == "softmax-sink":
         sinks = [sink_logit(m.error) for m in memories for _ in m.curves]
-        return a, SoftmaxSink(offsets(curves) + np.array(sinks))  # type: ignore[arg-type]
+        return a, SoftmaxSink(offsets(curves) + np.array(sinks))
     if name == "softmax-bos":
         rates = np.maximum([c.rate for c in curves if isinstance(c, Decay)], SLOWEST)
         if not len(rates):

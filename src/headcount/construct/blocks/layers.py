@@ -67,7 +67,7 @@ def idle(space: Space) -> Attention:
         NoNormaliser(),
         np.zeros((1, 1, space.width)),  # type: ignore[arg-type]
         np.zeros((1, space.width, 1)),  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ def relu_ffn(space: Space, pieces: Sequence[Neurons], into: Space | None = None)
 
 def linear_readout(space: Space, matrix: np.ndarray, reads: Sequence[str]) -> NoFFN:
     """The answer as a linear map of subspaces: no neurons.  [o, sizes]"""
-    return NoFFN(matrix @ space.read(*reads), space.width)  # type: ignore[arg-type]
+    return NoFFN(matrix @ space.read(*reads), space.width)
 
 
 def layer(attend: Attention, ffn: AbstractFFN, reads_out: bool = False) -> Layer:
@@ -121,10 +121,10 @@ def real_embedding(space: Space, token: str = "token", **constants: float) -> Li
     4.2).
     """
     return LinearEmbedding(
-        weight=space.write(token),
-        offset=space.vector(**constants),
-        position=NoPosition(),  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+        weight=space.write(token),  # type: ignore[arg-type]
+        offset=space.vector(**constants),  # type: ignore[arg-type]
+        position=NoPosition(),
+    )
 
 
 def token_embedding(

@@ -288,7 +288,7 @@ class AbstractMovedRetrieval(AbstractRetrieval):
         written = [
             Head("token", f"memory_{i}", float(gain)) for i, gain in zip(names, gains, strict=True)
         ]
-        bias = DECAYS[self.request.bias](np.concatenate([h.rates for h in chosen]))  # type: ignore[call-arg]
+        bias = DECAYS[self.request.bias](np.concatenate([h.rates for h in chosen]))
         return attention(
             space, written, self._score(space, memories), bias, self._normaliser(chosen)
         )

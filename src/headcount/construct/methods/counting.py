@@ -136,7 +136,7 @@ def _match(space: Space, content: np.ndarray, request: Request) -> Attention:
         DotProduct(query[None], key[None]),  # type: ignore[arg-type]
         flat(request.bias, 1),
         NoNormaliser(),
-    )  # type: ignore[arg-type]
+    )
 
 
 def flat(bias: str, heads: int) -> AbstractBias:

@@ -278,14 +278,14 @@ def previous_token(space: Space, bias: str, rate: float) -> Attention:
         Table(np.array([[-np.inf, 0.0]]))  # type: ignore[arg-type]
         if bias == "table"
         else Peak(np.array([float(rate)]), np.ones(1))  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+    )
     return attention(
         space,
         [Head("token", "previous")],
-        DotProduct(nothing, nothing),
+        DotProduct(nothing, nothing),  # type: ignore[arg-type]
         stands,
-        Softmax(),  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+        Softmax(),
+    )
 
 
 def latest_match(space: Space, lookup: Lookup, request: Request, rate: int) -> Attention:
@@ -303,7 +303,7 @@ def latest_match(space: Space, lookup: Lookup, request: Request, rate: int) -> A
         DotProduct(query[None], logit * key[None]),
         _tie_bias(request, rate),
         Softmax(),
-    )  # type: ignore[arg-type]
+    )
 
 
 def _tie_bias(request: Request, rate: float) -> AbstractBias:

@@ -140,7 +140,7 @@ class PeakRetrieval(AbstractRetrieval):
         score = PeakTMX(
             np.full(count, self.rate),  # type: ignore[arg-type]
             np.stack([space.vector(**{f"lag_{i}": 1.0}) for i in memories]),  # type: ignore[arg-type]
-        )  # type: ignore[arg-type]
+        )
         return attention(space, heads, score, NoBias(count), self._normaliser(count))
 
     def _normaliser(self, count: int) -> AbstractNormaliser:

@@ -226,9 +226,9 @@ def _follow(space: Space, stage: Stage, gap: float, request: Request) -> Attenti
         score,
         flat(request.bias),
         normaliser,
-        space.read(*reads)[None],
+        space.read(*reads)[None],  # type: ignore[arg-type]
         space.write(*writes)[None],  # type: ignore[arg-type]
-    )  # type: ignore[arg-type]
+    )
 
 
 def _by_token(space: Space, gap: float) -> AbstractScore:

@@ -54,8 +54,8 @@ class Queue:
             else untouched[0]
             if untouched
             else max(groups, key=lambda name: len(groups[name]))
-        )  # type: ignore[assignment]
-        jobs = self._groups[key]  # type: ignore[index]
+        )
+        jobs = self._groups[key]
         return [jobs.popleft() for _ in range(min(size, len(jobs)))]
 
     def broken(self, jobs: Sequence[Job], in_company: bool, lost: bool) -> list[Job]:

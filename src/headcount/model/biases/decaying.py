@@ -110,7 +110,7 @@ class AbstractDecaying(AbstractBias):
         positive: Positive = Positive.ABS,
     ) -> Self:
         stored = positive.stored(spread(shape.heads, key, low, high, spacing))
-        return cls(stored, positive)  # type: ignore[call-arg]
+        return cls(stored, positive)
 
     @property
     def heads(self):
