@@ -8,8 +8,6 @@ A citation is `docs/errata.md#e16`; further anchors of the same page may follow 
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "tests", "benchmarks", "studies", "docs")
 KINDS = (".py", ".md", ".toml", ".html")
@@ -85,7 +83,6 @@ def test_an_anchor_stands_once_on_a_page():
         assert len(ids) == len(set(ids)), name
 
 
-@pytest.mark.skip(reason="waits for apply_citations on construct, lab, report and theory")
 def test_nothing_cites_notes_that_are_not_shipped():
     found = {str(p.relative_to(ROOT)): unshipped(text) for p, text in texts(*KINDS).items()}
     assert {name: cited for name, cited in found.items() if cited} == {}

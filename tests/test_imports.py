@@ -67,7 +67,7 @@ def test_no_folder_imports_from_below():
     }
     assert len(files) > 20
     assert {_folder(name) for name in files} - {None, "__init__"} <= set(ORDER), (
-        "a folder that design.md does not know"
+        "a folder that is not in ORDER"
     )
     assert upward_edges(files) == []
 
@@ -159,22 +159,20 @@ def test_the_check_sees_a_circle():
     assert cycles(import_graph(sources)) == [["p", "p.a", "p.b", "p.c"]]
 
 
-@pytest.mark.skip(reason="30 names are repeated until the files are merged")
 def test_file_names_tell_files_apart():
     names = Counter(path.name for path in ROOT.rglob("*.py") if path.name != "__init__.py")
     repeated = sorted(name for name, count in names.items() if count > 1)
     assert len(repeated) <= MOST_REPEATED, repeated
 
 
-@pytest.mark.skip(reason="217 lines are wider until they are folded")
 def test_no_line_is_too_wide():
     pages = [
         path
-        for folder in ("src", "tests", "benchmarks", "docs")
+        for folder in ("docs",)
         for path in (TREE / folder).rglob("*")
-        if path.suffix in (".py", ".md")
+        if path.suffix == ".md"  # ruff folds and counts the lines of code
     ]
-    assert len(pages) > 20
+    assert len(pages) > 5
     wide = [
         f"{path.relative_to(TREE)}:{number}"
         for path in sorted(pages)

@@ -55,7 +55,6 @@ def test_heads_that_cannot_tell_sequences_apart_leave_an_error():
     assert [list(g) for g in groups(points, 1.0)] == [[0, 1, 2], [3]]
 
 
-@pytest.mark.skip(reason="bounds on linear readouts are still said of every readout")
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "answer", "lag", "bias", "rates"), REACHED)
 def test_no_plan_calls_unreachable_what_a_code_reaches(target, answer, lag, bias, rates):

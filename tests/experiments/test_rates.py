@@ -56,7 +56,7 @@ def test_kernels_against_heads():
     assert all(p > m for p, m in zip(fixed.promised, fixed.measured, strict=True))
     smooth = essential("power:1.5", "lin", (2, 3, 4, 5))
     assert smooth.slope.law is Law.EXPONENTIAL
-    assert -1.4 < smooth.slope.value < -0.7  # numerics 4: 1.33 from 5 heads on
+    assert -1.4 < smooth.slope.value < -0.7  # docs/numerics.md#rates: 1.33 from 5 heads on
     assert smooth.declared is None
     assert "exponential decay" in smooth.notes[-1]
     moved = adaptive(1, "lin", (1, 2, 3))

@@ -2,10 +2,10 @@
 root.
 
 - Heads (Theorem 5.1 made sharp): the promised error of an essential memory falls as e^{-cH} on a
-  window of N lags, c close to 9.4/ln N for s^-1/2 (numerics, headline 4). The promise is that of
+  window of N lags, c close to 9.4/ln N for s^-1/2 (docs/numerics.md#rates). The promise is that of
   the weights written, so a construction that loses digits shows up.
 - Neurons (Barron): the error of a network drawn from f's own measure falls as m^-1/2, with the
-  constant of errata 24 above it.
+  constant of docs/errata.md#e24 above it.
 """
 
 import dataclasses

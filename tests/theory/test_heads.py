@@ -1,4 +1,6 @@
-"""One interface, every family: each number that a family gives in closed form is that of its curve."""
+"""One interface, every family: each number that a family gives in closed form is that of its
+curve.
+"""
 
 import math
 from fractions import Fraction

@@ -18,7 +18,7 @@ from headcount.theory.promised import (
 
 LAGS = (1, 5, 10, 20, 50, 100, 952)
 
-# theory notes, 2.2: certified independently
+# docs/theory.md#constants: certified independently
 SUP_DERIVATIVES = (
     0.367879441,
     0.798429752,

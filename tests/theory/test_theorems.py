@@ -1,4 +1,6 @@
-"""The theorems as numbers: constants against theory.md, assumptions that fail, and known limits."""
+"""The theorems as numbers: constants against docs/theory.md#constants, assumptions that fail, and
+known limits.
+"""
 
 import math
 
@@ -16,7 +18,7 @@ def failing(found):
 
 
 def test_lag_ten_with_the_heads_of_the_table():
-    """7,862 lin heads bring E_Attn to 0.1 for lag 10 (theory 2.2)."""
+    """7,862 lin heads bring E_Attn to 0.1 for lag 10 (docs/theory.md#constants)."""
     found = bound("3.1", "fixed:lags=10", "lin", 7862, 10**9)
     assert math.exp(found.log_attention) == pytest.approx(0.1, rel=1e-3)
     assert found.applies

@@ -1,5 +1,5 @@
-"""`plan`: for a target and a tolerance, the smallest architecture found for every bias and attention kind,
-side by side.
+"""`plan`: for a target and a tolerance, the smallest architecture found for every bias and
+attention kind, side by side.
 
 A row is one method with one bias. Its draft (weights and a bound) makes claims: the error is at
 most so much. Where no draft is found, what is proved about the search comes along as claims: the

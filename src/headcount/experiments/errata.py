@@ -1,9 +1,9 @@
 """What the paper prints, what was found, and what the software does about it: the errata page of
 the report.
 
-Numbers follow theory 2.1 (1 to 24) and its findings (F1 to F8). Evidence that is a number is
-computed when asked for (`errata_evidence.py`), and never typed in; where it is a matter of reading,
-`seen` says what to read.
+Numbers are those of docs/errata.md: corrections 1 to 25, findings F1 to F8. Evidence that is a
+number is computed when asked for (`errata_evidence.py`), and never typed in; where it is a matter
+of reading, `seen` says what to read.
 """
 
 import dataclasses

@@ -58,8 +58,8 @@ def question(
 def loss_bound(
     claim: Claim, asked: Scope, variance: float = 1.0, rest: float = 0.0
 ) -> LossBound | None:
-    """The claim as a bound on a loss: None where it is not proved or counts errors that the question
-    does not.
+    """The claim as a bound on a loss: None where it is not proved or counts errors that the
+    question does not.
     """
     gaps = claim.answers(asked).gaps
     if claim.status is not Status.PROVED or any(

@@ -51,7 +51,7 @@ def rate_cells(
     return dict(list(made.items())[:1]) if profile is Profile.SMOKE else made
 
 
-# --- heads with a linear readout -------------------------------------------------------------------
+# --- heads with a linear readout ------------------------------------------------------------------
 
 WIDTH = 64
 
@@ -76,7 +76,7 @@ def bare_model(bias: Mapping[str, Any], heads: int, head_dim: int) -> dict[str, 
     return {"kind": "heads", "heads": heads, "head_dim": head_dim, "bias": bias}
 
 
-# --- signs at lags ---------------------------------------------------------------------------------
+# --- signs at lags --------------------------------------------------------------------------------
 
 FAR_LENGTH = 1000  # the paper's N
 NEAR = "exp-1b-repaired"  # lags 1 and 2
@@ -149,7 +149,7 @@ def far_run(memory: str, bias: str, profile: Profile, **changes: Any) -> dict[st
     }
 
 
-# --- text ------------------------------------------------------------------------------------------
+# --- text -----------------------------------------------------------------------------------------
 
 TRIVIAL = math.log(LARGEST_BYTE + 1)  # every byte alike: what a diverged run counts as
 NO_FLOOR = Numbers(

@@ -1,7 +1,7 @@
 """What heads can do on signs at fixed lags, before anything is trained.
 
-**A floor for affine readouts** (theory 2.2, last lines). Let y = g(x_{t-T1}, …, x_{t-TM}) with
-independent signs, and write g in the Walsh basis: y = c + sum_i c_i x_{t-Ti} + rest. An affine
+**A floor for affine readouts** (docs/numerics.md#affine-floors). Let y = g(x_{t-T1}, …, x_{t-TM})
+with independent signs, and write g in the Walsh basis: y = c + sum_i c_i x_{t-Ti} + rest. An affine
 readout of x_t (the residual) and of lin or log heads answers c' + r x_t + sum_s kappa(s) x_{t-s},
 so
 
@@ -12,8 +12,8 @@ of heads (`theory.bounds`). It is not a bound for ReLU readouts: in principle on
 head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons. Heads fitted to the lags with a
 penalty for rounding show what such a readout can do (`affine_numbers`).
 
-**A construction** (`construct`) shows what is possible: exact for a free bias per lag, and for lags 1
-and 2.
+**A construction** (`construct`) shows what is possible: exact for a free bias per lag, and for lags
+1 and 2.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ from headcount.theory.rounding import Dtype, penalised_fits, rounded_errors
 from headcount.theory.theorems import bound
 
 WINDOW = 1000
-GENEROUS = 1e9  # a sum|a| far beyond what float32 bears (numerics 1: about 1e5)
+GENEROUS = 1e9  # a sum|a| far beyond what float32 bears (docs/numerics.md#precision: about 1e5)
 CAVEAT = "the lower bound is for affine readouts of the heads with weights sum|a| <= {budget:g}"
 
 

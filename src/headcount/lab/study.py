@@ -66,9 +66,9 @@ class Numbers:
     status: Status = Status.FOUND  # of `possible`: by a search, or measured on sequences
 
     def __post_init__(self):
-        both = self.lower is not None and self.possible is not None
+        low, high = self.lower, self.possible
         require(
-            not both or self.lower <= self.possible * (1 + ROUNDING),
+            low is None or high is None or low <= high * (1 + ROUNDING),
             f"lower bound {self.lower} above the possible value {self.possible}",
             "a bound below it",
             "check both",

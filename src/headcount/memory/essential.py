@@ -95,8 +95,8 @@ class EssentialMemory(AbstractMemory):
         lipschitz, barron = self.readout.bounds(
             len(self.kernel) + 1, self.inputs, max(norms) * self.inputs.bound
         )
-        supports = [kernel.support for kernel in self.kernel]
-        lags = tuple(range(1, max(supports))) if None not in supports else None
+        ends = [kernel.support for kernel in self.kernel if kernel.support is not None]
+        lags = tuple(range(1, max(ends))) if len(ends) == len(self.kernel) else None
         outside = [kernel.kind for kernel in self.kernel if not kernel.summable]
         return MemoryProfile(
             Family.ESSENTIAL,

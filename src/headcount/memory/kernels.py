@@ -303,6 +303,7 @@ class FileKernel(AbstractKernel):
 
     path: str
     sha256: str = ""
+    _table: ClassVar[ArrayKernel]  # made from the file, beside the fields
 
     def __post_init__(self):
         table = ArrayKernel(tuple(_read_values(Path(self.path))))

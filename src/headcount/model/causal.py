@@ -90,7 +90,9 @@ def _backward(kept, g):
     q, k, v, bias, out, weights, shares = kept
     dtype, length = compute_dtype(q.dtype), q.shape[2]
     delta = jnp.sum(g.astype(dtype) * out.astype(dtype), axis=-1)  # [B, H, N]
-    dq, dk, dv, dbias = [], 0, 0, []
+    dq: list[jax.Array] = []
+    dbias: list[jax.Array] = []
+    dk, dv = jnp.zeros((), dtype), jnp.zeros((), dtype)
     for rows, p in zip(_blocks(length), weights, strict=True):
         seen, unseen = slice(rows.stop), length - rows.stop
         g_rows = g[:, :, rows]

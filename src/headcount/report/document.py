@@ -106,7 +106,9 @@ class Report:
     def __post_init__(self):
         known = [section.id for section in self.sections]
         named = [outcome.study.id for outcome in self.outcomes]
-        for name in (*named, *(item.section for item in (*self.figures, *self.tables))):
+        drawn = [figure.section for figure in self.figures]
+        tabled = [table.section for table in self.tables]
+        for name in (*named, *drawn, *tabled):
             if name not in known:
                 raise unknown("section", name, known)
         _once(known, "section")

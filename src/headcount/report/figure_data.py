@@ -103,8 +103,8 @@ class Curve:
         for value in self.x:
             require(value is not None, f"{where}: x is None", "numbers", "leave the point out")
             finite(value, f"{where}: x")
-        for value in (*self.y, *self.low, *self.high):
-            finite(value, f"{where}: y")
+        for number in (*self.y, *self.low, *self.high):
+            finite(number, f"{where}: y")
         for _, y, low, high in self.rows():
             ordered = sorted(value for value in (low, y, high) if value is not None) == [
                 value for value in (low, y, high) if value is not None

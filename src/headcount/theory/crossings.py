@@ -1,10 +1,10 @@
 """Where a sum of decaying curves changes sign, with proof that it changes nowhere else.
 
-r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = l(s) - l(L): s - L for lin, log(s/L) for log curves). Far out the
-slowest curve decides the sign. The rest is cut into cells until on each r keeps its sign, or r'
-does, so that the signs at the cell's ends tell whether there is a zero; bisection then finds the
-lag behind it. Both properties are shown by Taylor's formula with remainder in balls, at a precision
-that holds the cancellation, hence with certainty.
+r(x) = sum_h c_h e^{-b_h x}, x > 0 (x = l(s) - l(L): s - L for lin, log(s/L) for log curves). Far
+out the slowest curve decides the sign. The rest is cut into cells until on each r keeps its sign,
+or r' does, so that the signs at the cell's ends tell whether there is a zero; bisection then finds
+the lag behind it. Both properties are shown by Taylor's formula with remainder in balls, at a
+precision that holds the cancellation, hence with certainty.
 """
 
 import dataclasses

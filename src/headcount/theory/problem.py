@@ -69,8 +69,8 @@ class Problem:
     def at_least(
         self, value: float, method: str, ref: Ref, evidence: dict[str, Any], **proved: Any
     ) -> Claim:
-        """The claim that no sum of heads comes closer. `proved` are the fields of the scope in which
-        the proof covers more than the problem asks (all weights, fewer lags, …)."""
+        """The claim that no sum of heads comes closer. `proved` are the fields of the scope in
+        which the proof covers more than the problem asks (all weights, fewer lags, …)."""
         scope = dataclasses.replace(self.scope(), **proved)
         return Claim(
             self.kernel, scope, Sense.AT_LEAST, value, Status.PROVED, method, ref, evidence
@@ -115,7 +115,7 @@ class Problem:
         and not given by the residual.
 
         Lag 0 is x_t: where the kernel is singular there (s^-b) or the heads do not see it (log),
-        the readout takes care of it in any case (theory 2.1, item 5). Bounds use no earlier lag:
+        the readout takes care of it in any case (docs/errata.md#e5). Bounds use no earlier lag:
         leaving one out only lowers the norm.
         """
         return max(self.family.first_lag, 1 if self.kernel.singular_at_zero or self.residual else 0)

@@ -1,5 +1,5 @@
-"""What is kept of a run: from what a program returned to what a reader is told. Outcomes are values:
-a run that diverges is a result, not a crash.
+"""What is kept of a run: from what a program returned to what a reader is told. Outcomes are
+values: a run that diverges is a result, not a crash.
 """
 
 import dataclasses

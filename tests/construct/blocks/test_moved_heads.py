@@ -42,8 +42,8 @@ def test_sink_changes_next_to_nothing():
 
 
 def test_plain_softmax_cancels_the_lag():
-    """Errata 17, seen: with the same heads under softmax, the answer no longer depends on what
-    x_t asks for.
+    """docs/errata.md#e17, seen: with the same heads under softmax, the answer no longer depends on
+    what x_t asks for.
     """
     draft = drafted("adaptive", "prop42", bias="lin", heads=3)
     first, last = draft.model.layers

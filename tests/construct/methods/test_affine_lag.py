@@ -47,7 +47,7 @@ def test_refusals():
     assert any("log g" in r for r in refused("prop42", "prop42", bias="log"))
     assert any("another layer" in r for r in refused("prop42", CHAIN))
     assert any("needs an FFN behind" in r for r in refused("prop42", TWO + ",readout=parity"))
-    assert any("errata 17" in r for r in refused("prop42", "prop42", normaliser="softmax"))
+    assert any("docs/errata.md#e17" in r for r in refused("prop42", "prop42", normaliser="softmax"))
 
 
 @pytest.mark.parametrize("text", ["prop42", LEGAL])

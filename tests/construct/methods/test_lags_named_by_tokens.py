@@ -42,7 +42,7 @@ def test_lag_zero_is_for_lin_heads_alone():
 
 def test_refusals():
     assert any("nested" in r for r in refused("adaptive", CHAIN))
-    assert any("errata 17" in r for r in refused("adaptive", TWO, normaliser="softmax"))
+    assert any("docs/errata.md#e17" in r for r in refused("adaptive", TWO, normaliser="softmax"))
     assert any("is no adaptive" in r for r in refused("adaptive", "fixed:lags=2"))
     assert any("log1p" in r for r in refused("adaptive", TWO, bias="log1p"))
 

@@ -37,7 +37,7 @@ def test_depth_in_place_of_heads():
         drafted(name, TWO, bias="log", heads=n) for name, n in (("adaptive", 8), ("deep", 4))
     )
     assert [len(d.model.layers) for d in (wide, deep)] == [2, 3]
-    # the same heads in total (errata 12)
+    # the same heads in total (docs/errata.md#e12)
     assert deep.facts["heads_by_memory"] == wide.facts["heads_by_memory"]
     assert deep.output.error == pytest.approx(wide.output.error)
     assert worst(deep, TWO) <= deep.output.at(Precision.FLOAT64)
@@ -47,4 +47,4 @@ def test_refusals_point_to_the_cheaper_theorem():
     assert any("Theorem 4.1" in r for r in refused("nested", TWO))
     assert any("use nested" in r for r in refused("deep", CHAIN))
     assert any("use adaptive" in r for r in refused("deep", "prop42"))
-    assert any("errata 17" in r for r in refused("nested", CHAIN, normaliser="softmax"))
+    assert any("docs/errata.md#e17" in r for r in refused("nested", CHAIN, normaliser="softmax"))

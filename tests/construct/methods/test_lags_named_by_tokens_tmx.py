@@ -19,7 +19,7 @@ def test_promise_is_kept(text, bias, heads):
 
 
 def test_log_heads_store_the_lag_itself():
-    """Errata 6: log g in the stream would give -log log g, and nothing at g = 1."""
+    """docs/errata.md#e6: log g in the stream would give -log log g, and nothing at g = 1."""
     draft = drafted("tmx", TWO, bias="log", heads=6)
     assert str(draft.model.layers[0].ffn.rounding) == "lin"
     lag = next(c for c in draft.promises if c.space == "lag_1")
@@ -33,4 +33,4 @@ def test_exponentials_stay_in_range():
 
 def test_refusals():
     assert any("lag 0" in r for r in refused("tmx", "prop42", bias="log"))
-    assert any("errata 17" in r for r in refused("tmx", TWO, normaliser="softmax"))
+    assert any("docs/errata.md#e17" in r for r in refused("tmx", TWO, normaliser="softmax"))

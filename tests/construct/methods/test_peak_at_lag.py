@@ -68,7 +68,7 @@ def test_refusals_name_the_reason():
         for r in refused("peak-tmx", "prop42:read=all", bias="peak", normaliser="softmax")
     )
     assert any(
-        "errata 8" in r
+        "docs/errata.md#e8" in r
         for r in refused(
             "peak-tmx",
             "adaptive:lag_functions=affine(offset=3,slope=2,T=5),inputs=uniform",

@@ -82,8 +82,8 @@ def test_lag_zero_of_a_singular_kernel():
 
 
 def test_radius_and_lipschitz_of_filtered_slots():
-    """Slots are as large as ||rho||_1 (errata 14): parity's network ends at 1, so it is not
-    offered there.
+    """Slots are as large as ||rho||_1 (docs/errata.md#e14): parity's network ends at 1, so it is
+    not offered there.
     """
     _target, draft = drafted(
         "essential", EssentialMemory((Exponential(0.1),)), bias="lin", tol=0.01, length=20

@@ -1,8 +1,8 @@
 """A sweep of toy runs in a process of its own, to be killed, stopped, starved of disk, or given a
 mad clock.
 
-python -m tests.lab.sweep.drive STORE COUNT [seconds=0.05] [workers=2] [log=FILE] [grace=30] [clock=mad]
-[file_limit=BYTES] [weights=1]
+python -m tests.lab.sweep.drive STORE COUNT [seconds=0.05] [workers=2] [log=FILE] [grace=30]
+[clock=mad] [file_limit=BYTES] [weights=1]
 """
 
 import json

@@ -132,7 +132,9 @@ def test_dilation_case_of_log_is_contained():
 
 @pytest.mark.parametrize(("name", "after"), [("lin", 3), ("log", 4), ("log1p", 4)])
 def test_lags_that_the_proof_uses_must_exist(name, after):
-    """6 heads and lag 7: the proof needs `after` lags behind it, and on a shorter window it stops."""
+    """6 heads and lag 7: the proof needs `after` lags behind it, and on a shorter window it
+    stops.
+    """
     problem = Problem(Lag(7), family(name), window=7 + after + 1)
     assert heads_claim(problem, 6).value == 1.0
     assert heads_claim(problem, 6).scope.lags.stop == problem.window

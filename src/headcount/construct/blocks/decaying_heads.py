@@ -146,8 +146,8 @@ def refuse_weight(problem: Problem, tol: float, precision: Precision) -> None:
 def split_heads(
     kernels: Sequence[AbstractKernel], request: Request, window: int | None = None
 ) -> list[DrawnHeads]:
-    """The kernels' heads, `request.heads` in all (errata 13): whole numbers, each next head where
-    it helps most; with a `window`, later lags do not exist.
+    """The kernels' heads, `request.heads` in all (docs/errata.md#e13): whole numbers, each next
+    head where it helps most; with a `window`, later lags do not exist.
 
     Below the threshold of Theorem A a lag gains nothing, so greedy single steps would never start:
     memories get their threshold first, the cheapest first, and the rest goes one by one.

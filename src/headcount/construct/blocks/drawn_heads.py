@@ -189,7 +189,7 @@ def divided(
 
 def sum_goes_on(rates: np.ndarray) -> np.ndarray:
     """-log(1 - e^{-b}): with this sink softmax divides a lin head by 1/(1-e^{-b}) at every
-    position (numerics 5).  [H]
+    position (docs/numerics.md#sink).  [H]
     """
     return np.array([-math.log(-math.expm1(-b)) for b in rates])
 

@@ -60,7 +60,9 @@ def attention(
 
 
 def idle(space: Space) -> Attention:
-    """An attention sublayer that adds nothing: W_O = 0, as in layer 1 of Theorem 4.1 (errata 3)."""
+    """An attention sublayer that adds nothing: W_O = 0, as in layer 1 of Theorem 4.1
+    (docs/errata.md#e3).
+    """
     return Attention(
         DotFree(),
         NoBias(1),

@@ -13,17 +13,17 @@ x_{t-s}  to `memory_i`:
 phi(s) = -s or -log s. The dot product's query takes T off at once: the paper's own form (without
 it, gain a e^{-bT}) is the same function, but e^{bT} overflows. TMX has no such term; its rates are
 kept below 60/T (60/log T) in float32. For TMX with log heads the stream holds g itself, rounded to
-whole numbers: holding log g would give -log log g, and no value at g = 1 (errata 6).
+whole numbers: holding log g would give -log log g, and no value at g = 1 (docs/errata.md#e6).
 
-softmax-sink (theory 2.5): with a sink of logit c and value 0, and gains times e^c, head h returns
-its normalisation-free output divided by 1 + rho, rho = e^{-c} sum_s e^{z_s}. Since sum_s e^{z_s} <=
-Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h. Here rho is chosen
-so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number, so that z - c stays
-exact in float32: the sink then costs no digits at all (1 + rho is 1 in float32), only c of the 87
-nats that float32's range has.
+softmax-sink (docs/theory.md#sink): with a sink of logit c and value 0, and gains times e^c, head h
+returns its normalisation-free output divided by 1 + rho, rho = e^{-c} sum_s e^{z_s}. Since sum_s
+e^{z_s} <= Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h. Here rho
+is chosen so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number, so that
+z - c stays exact in float32: the sink then costs no digits at all (1 + rho is 1 in float32), only c
+of the 87 nats that float32's range has.
 
 Plain softmax cannot serve: the moved part of the logit is the same for every key, e^{b g - b
-s}/sum_j e^{b g - b j} has no g in it (errata 17).
+s}/sum_j e^{b g - b j} has no g in it (docs/errata.md#e17).
 
 The numbers:
 
@@ -78,7 +78,7 @@ BIASES = ("lin", "log")
 NORMALISERS = ("none", "softmax-sink")
 CANCELLED = (
     "the lag cancels: what the token adds to the logits is the same for every key, and softmax"
-    " divides it out (errata 17); use none or softmax-sink, or bias peak"
+    " divides it out (docs/errata.md#e17); use none or softmax-sink, or bias peak"
 )
 # nats that e^z may grow to where nothing is divided (NoNormaliser's cap is 62 and 496)
 ROOM = {Precision.FLOAT32: 60.0, Precision.FLOAT64: 480.0}
@@ -116,7 +116,7 @@ def sink_note(request: Request) -> tuple[str, ...]:
     """What a sink does, where there is one."""
     told = (
         "softmax with a zero-valued sink whose logit makes the division by 1 + rho harmless"
-        " (theory 2.5)"
+        " (docs/theory.md#sink)"
     )
     return (told,) if request.normaliser == "softmax-sink" else ()
 

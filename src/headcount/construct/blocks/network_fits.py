@@ -1,9 +1,9 @@
 """Networks of a given width for a function: sampled from an exact one, or fitted by least squares.
 
-Sampling (Barron; errata 24). Write the exact network as  f = sum_k p_k Z_k,  p_k = |a_k|(||b_k||_1
-+ |c_k|)/Gamma, Z_k = Gamma sign(a_k) relu((b_k.x + c_k)/(||b_k||_1 + |c_k|)),  Gamma its path norm.
-The mean of m neurons drawn from p has expectation f, each lies within Gamma R on [-R, R]^D (R >=
-1), so in expectation
+Sampling (Barron; docs/errata.md#e24). Write the exact network as  f = sum_k p_k Z_k,  p_k =
+|a_k|(||b_k||_1 + |c_k|)/Gamma, Z_k = Gamma sign(a_k) relu((b_k.x + c_k)/(||b_k||_1 + |c_k|)),
+Gamma its path norm. The mean of m neurons drawn from p has expectation f, each lies within Gamma R
+on [-R, R]^D (R >= 1), so in expectation
 
     on N points        max |f - f_m| <= R Gamma sqrt(2 ln(2N)/m)           (Hoeffding, maximum of 2N
       sub-Gaussians)

@@ -9,8 +9,9 @@ line) the network is a piecewise linear function of one number, whose steepest p
 Lipschitz constant exactly; the general bound of `ReluNetwork.lipschitz` adds up neurons that are
 never active together.
 
-How far a network is from a function, certified where that is feasible. The domain is a finite set of points (all combinations of letters, the zero vector of a missing
-token included), or all stacks of slots of norm up to R each. Then |error| is largest
+How far a network is from a function, certified where that is feasible. The domain is a finite set
+of points (all combinations of letters, the zero vector of a missing token included), or all stacks
+of slots of norm up to R each. Then |error| is largest
 
 - on a finite set: at one of its points, all of which are evaluated;
 - for two networks that look along one direction: at a knot or at an end of the interval (piecewise
@@ -181,7 +182,7 @@ class Domain:
 
     @property
     def reach(self) -> float:
-        """The largest coordinate, at least 1: R of the sampling bounds (errata 24)."""
+        """The largest coordinate, at least 1: R of the sampling bounds (docs/errata.md#e24)."""
         return max(1.0, self.radius)
 
     @property

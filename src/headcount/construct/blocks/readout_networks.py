@@ -237,7 +237,7 @@ def lag_network(
 
     On letters the error is certified: it is the largest over all combinations. A caller that rounds
     needs it below 1/2
-    (lin) or log(1 + 1/(2T)) (log; errata 10).
+    (lin) or log(1 + 1/(2T)) (log; docs/errata.md#e10).
     """
     points = combinations(alphabet, arguments)
     if points is None:

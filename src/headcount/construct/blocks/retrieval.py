@@ -4,22 +4,23 @@ of what goes beyond them.
 Stream: `token` (x_t), `memory_1` … `memory_M` (what was found), `lag_1` … `lag_M` (how far back to
 look), `one` (a constant).
 
-    layer 1    attention idle (errata 3); FFN writes the lags of the first stage from `token`
+    layer 1    attention idle (docs/errata.md#e3); FFN writes the lags of the first stage from
+      `token`
     layer j+1  attention finds the tokens of stage j; FFN writes the lags of stage j+1 from `token`
       and the memories so far
     last       attention finds the last stage; FFN reads out f(token, memory_1, …, memory_M)
 
 A stage is what one layer finds: for H^Adap(K, M) the memories 1, 2, …, K one by one and the rest
-together, r = K + 1{M > K} stages and r + 1 layers (errata 7). How a lag becomes attention weights
-is the `AbstractRetrieval`'s business: a sum of lin or log heads moved by a dot product (4.1), the
-same moved by TMX (4.3), or one peak.
+together, r = K + 1{M > K} stages and r + 1 layers (docs/errata.md#e7). How a lag becomes attention
+weights is the `AbstractRetrieval`'s business: a sum of lin or log heads moved by a dot product
+(4.1), the same moved by TMX (4.3), or one peak.
 
 Why errors do not add up along the chain: lags are whole numbers, rounding makes them exact while E
 is small (`LagNetwork`), so memory i is off by its own kernel's error alone, whatever came before;
-blocks are orthogonal, E_Attn = sqrt(sum e_i^2) (errata 12).
+blocks are orthogonal, E_Attn = sqrt(sum e_i^2) (docs/errata.md#e12).
 
-Lag functions as networks, and the condition under which rounding makes their lags exact (errata
-8, 9, 10).
+Lag functions as networks, and the condition under which rounding makes their lags exact
+(docs/errata.md#e8, #e9, #e10).
 
 Layer l writes g_i of the tokens it has found, or log g_i for log heads, through the precision FFN:
 [z] = floor(z + 1/2) or log[e^z]. The network equals g_i on all letters (the zero of a missing token
@@ -126,7 +127,7 @@ class LagNetwork:
 def lag_refusals(target: AdaptiveMemory, request: Request) -> list[Refusal]:
     """Why the lags cannot be computed exactly, or not be seen by the heads."""
     if target.inputs.alphabet is None:
-        why = "a whole-valued continuous lag function is constant on connected sets (errata 8)"
+        why = "a whole-valued continuous lag function is constant on connected sets (docs/errata.md#e8)"
         got = f"inputs {target.inputs.kind} are not from a finite alphabet"
         return [Refusal(RefusalKind.TOKENS, got, why)]
     reasons = []

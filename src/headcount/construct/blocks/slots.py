@@ -2,11 +2,12 @@
 
 Stream: `token` (x_t), then one slot per memory, each of the size of a token. The embedding puts x_t
 into `token`, and `direct_k` x_t into slot k: lag 0 belongs to the residual stream, so what the
-heads miss there is repaired exactly (errata 5). Heads read `token` alone and never see the repair.
+heads miss there is repaired exactly (docs/errata.md#e5). Heads read `token` alone and never see the
+repair.
 
-Slots are orthogonal blocks, so an error e_k in each is sqrt(sum e_k^2) in all (errata 12), and the
-answer is off by at most E_FFN + Lip(network) times that. The slots lie in balls of radius `radius`
-(1 for lags, ||rho||_1 for kernels: errata 14).
+Slots are orthogonal blocks, so an error e_k in each is sqrt(sum e_k^2) in all (docs/errata.md#e12),
+and the answer is off by at most E_FFN + Lip(network) times that. The slots lie in balls of radius
+`radius` (1 for lags, ||rho||_1 for kernels: docs/errata.md#e14).
 
 A tolerance is split the same way: the readout's own error first, then equal parts for the slots
 (`share_of_tolerance`). `finish` makes the draft, for one layer or many: the answer's bound, the
@@ -136,7 +137,7 @@ def finish(
 
 
 def together(bounds: Sequence[Bound]) -> Bound:
-    """Orthogonal blocks: sqrt of the sum of squares (errata 12)."""
+    """Orthogonal blocks: sqrt of the sum of squares (docs/errata.md#e12)."""
     return Bound(
         math.hypot(*(b.error for b in bounds)), math.hypot(*(b.amplification for b in bounds))
     )
@@ -163,6 +164,6 @@ def _table(kernel: AbstractKernel, length: int) -> tuple[float, ...]:
 
 def kernel_mass(kernel: AbstractKernel, length: int) -> float:
     """||rho||_1 over the lags of sequences up to `length`: the radius of the slot for tokens of
-    norm 1 (errata 14).
+    norm 1 (docs/errata.md#e14).
     """
     return float(np.abs(kernel.values(length)).sum()) * (1 + 1e-12)

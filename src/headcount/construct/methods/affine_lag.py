@@ -7,13 +7,13 @@ layer does
     query  sqrt(b) (c.x_t + offset - T),   key  sqrt(b) 1,   logit  -b (s - g(x_t) + T),   value a_h
       x_{t-s}:
 
-the lin heads of Theorem 4.1 without its first layer (errata 7: an embedding that contains g saves a
-layer). The paper's bound is O(1/H); these heads fall exponentially in H until float rounding ends
-it. Lag 0 is seen by lin heads and needs no exception.
+the lin heads of Theorem 4.1 without its first layer (docs/errata.md#e7: an embedding that contains
+g saves a layer). The paper's bound is O(1/H); these heads fall exponentially in H until float
+rounding ends it. Lag 0 is seen by lin heads and needs no exception.
 
 Without it, the answer is an affine map of the window, and no affine map comes closer than answering
 0: `dp_free_floor` returns the certified optimum, 1 for the paper's target (its own bound is 2/3,
-errata 16), as data that `theory.bounds.dp_free.check_floor` re-verifies.
+docs/errata.md#e16), as data that `theory.bounds.dp_free.check_floor` re-verifies.
 
     >>> from headcount.memory.named import targets
     >>> dp_free_floor(targets.build("prop42")).value

@@ -8,10 +8,10 @@ of a context (v_{n-1}, …, v_0) is
 and adds the context's label: V^n neurons look a table of V^n entries up. The dead zone keeps errors
 of other contexts out.
 
-The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) per entry, the right neuron by 2 (n-1) mu,
-all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast Fourier
-transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens, or a
-peak under softmax) copies are exact.
+The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) per entry, the right neuron by 2 (n-1)
+mu, all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast
+Fourier transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens,
+or a peak under softmax) copies are exact.
 """
 
 import dataclasses

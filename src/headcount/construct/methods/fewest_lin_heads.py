@@ -15,9 +15,9 @@ h_1 + … + h_{N-1-T}: nothing at all for N = T + 1, where eta may be 1 and sum|
 Beside x_t. The node x_T = 0 is a head that sees x_t alone. The residual stream has x_t, so that
 head is left out and its part is written by the embedding: T heads for lag T.
 
-Theorem A (its proof is in `theory/bounds/theorem_a.py`): a linear sum of T lin heads, without x_t, has
-an l1 error of 1 or more for lag T over all lags, whatever its weights. So T + 1 is the number for
-that question, and nothing is said about other readouts or about a window.
+Theorem A (its proof is in `theory/bounds/theorem_a.py`): a linear sum of T lin heads, without x_t,
+has an l1 error of 1 or more for lag T over all lags, whatever its weights. So T + 1 is the number
+for that question, and nothing is said about other readouts or about a window.
 
 The price is the weight: rounding adds about unit sum|a|, so that the best eta balances the two.
 `best_error` computes it: over all lags float32 carries these heads to lag 2, float64 to lag 6,

@@ -3,7 +3,8 @@ and 4.5.
 
 Theorem 4.1: an adaptive M-sparse memory by two layers, normalisation-free.
 
-    layer 1  attention idle (W_O = 0, errata 3); the precision FFN writes lag_r = [g_r(x_t)] (lin)
+    layer 1  attention idle (W_O = 0, docs/errata.md#e3); the precision FFN writes lag_r =
+      [g_r(x_t)] (lin)
       or log[e^{log g_r(x_t)}] (log) and the
              constant 1 (lin) or log 2 (log)
     layer 2  dot-product heads: the query reads lag_r, the key the constant, so that the bias -b
@@ -13,7 +14,7 @@ Theorem 4.1: an adaptive M-sparse memory by two layers, normalisation-free.
 
 One set of coefficients serves every lag up to T_r (Lemmas F.2, F.5), with l1 error e_r for each of
 them; the lags are exact (rounding, `LagNetwork`), so the answer is off by at most E_FFN + Lip
-sqrt(sum_r e_r^2) (errata 12).
+sqrt(sum_r e_r^2) (docs/errata.md#e12).
 
 What it costs: a linear sum of lin heads that isolates lag T among all lags takes T + 1 heads and
 sum|a| ~ e^{2.46 T} (Theorems A and B): here that ends at about lag 5 in float32 and 10 in float64;
@@ -28,12 +29,12 @@ lags K+1, …, M depend on the first K memories only and are found together.
 
 The chain holds because lags are whole numbers: memory_j is off by e_j, a later g_l by at most
 Lip(g_l) sqrt(sum_j e_j^2), and while that is below 1/2 (log: log(1 + 1/(2T_l))) rounding returns
-the exact lag and no error is passed on. The paper leaves these head conditions out (errata 9); here
-each is a check with its numbers (facts["rounding"]), and with a tolerance the heads of memory j are
-chosen so that all of them hold.
+the exact lag and no error is passed on. The paper leaves these head conditions out
+(docs/errata.md#e9); here each is a check with its numbers (facts["rounding"]), and with a tolerance
+the heads of memory j are chosen so that all of them hold.
 
 Proposition 4.5, `deep`: the same for K = 0 with one memory per layer, M + 1 layers. All heads of a
-layer serve one memory, which lowers heads and neurons per layer, not in total (errata 12).
+layer serve one memory, which lowers heads and neurons per layer, not in total (docs/errata.md#e12).
 
 Proposition 4.3: TMX, the bias measured against the lag asked for, in place of the dot product.
 
@@ -41,10 +42,10 @@ Proposition 4.3: TMX, the bias measured against the lag asked for, in place of t
       and no constant in the stream.
 
 The heads are those of Theorem 4.1, so are the layers and the errors (Theorem 4.4 for K
-> 0); only what moves the bias differs (`moved_heads`). Two repairs (errata 6): for log heads the
-paper stores log g, whereupon phi_log(log g) = -log log g; here the stream holds g itself, rounded
-to whole numbers (so that the width condition is the lin one), and the score clamps, phi_log(max(1,
-.)), phi_lin(max(0, .)).
+> 0); only what moves the bias differs (`moved_heads`). Two repairs (docs/errata.md#e6): for log
+heads the paper stores log g, whereupon phi_log(log g) = -log log g; here the stream holds g itself,
+rounded to whole numbers (so that the width condition is the lin one), and the score clamps,
+phi_log(max(1, .)), phi_lin(max(0, .)).
 """
 
 import dataclasses
@@ -246,7 +247,7 @@ def choose_heads(
 
 def _mendable(net: LagNetwork, networks: list[LagNetwork]) -> float:
     """How far `memory_i` may be off so that every later lag function still rounds to the exact
-    lag (errata 9).
+    lag (docs/errata.md#e9).
     """
     later = [n for n in networks if n.arguments > net.index]
     return min(

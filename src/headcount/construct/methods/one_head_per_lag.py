@@ -2,8 +2,8 @@
 distance, without cancellation.
 
 A linear sum of lin, log or log1p heads pays for lag T with heads and weights that grow with T
-(Theorems A and B); here one head per lag has weight 1. Let phi be the head's curve, phi(T) = 1, and  leak = sum_{s != T}
-phi(s)  over the lags that exist:
+(Theorems A and B); here one head per lag has weight 1. Let phi be the head's curve, phi(T) = 1, and
+leak = sum_{s != T} phi(s)  over the lags that exist:
 
     peak    phi = e^{-p (s-T)^2}                        leak <= 2 e^{-p} / (1 - e^{-3p}),  since j^2
       >= 1 + 3(j-1)

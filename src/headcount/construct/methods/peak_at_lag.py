@@ -23,8 +23,8 @@ look somewhere and takes
                 length > T).
 
 Nothing cancels, so weights are 1 and rounding loses nothing: this is the bias that lin and log
-heads lack (numerics 0, 3). Lag 0 is a lag like any other. Layers as in Theorem 4.4; for K = 0 there
-are two.
+heads lack (docs/numerics.md#precision). Lag 0 is a lag like any other. Layers as in Theorem 4.4;
+for K = 0 there are two.
 """
 
 import dataclasses

@@ -22,8 +22,8 @@ The gap is a power of two, so logits are exact, and at least 128 (more where man
 without normaliser), so that e^-gap vanishes beside 1 in every format: each head copies exactly, and
 rounding adds nothing up.
 
-Doubling: k jumps in ceil(log2 k) + 1 layers of one head. Write k - 1 = sum_j b_j 2^j. Layer 1 holds place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps
-back, where it copies
+Doubling: k jumps in ceil(log2 k) + 1 layers of one head. Write k - 1 = sum_j b_j 2^j. Layer 1 holds
+place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps back, where it copies
     place_h  (so that it holds place_{2h}), unless it is the last, and
     found_m  (so that it holds found_{m+h}), if b_{l-2} = 1, with m = 1 + sum of the digits done.
 It is one head, because both copies go to the same place. After the last digit m = k. With L - 1 =
@@ -36,7 +36,8 @@ not covered by that. Theorem 4.4 would take k + 1 layers. For k-hop induction, t
 k) layers suffice and, under a conjecture on parallel computation, are needed by any Transformer of
 moderate size (Sanford, Hsu and Telgarsky).
 
-The plain chain: one jump per layer, k layers for k jumps; what doubling is to be compared with. Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes
+The plain chain: one jump per layer, k layers for k jumps; what doubling is to be compared with.
+Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes
 place_l; layer k copies found_1 instead. It is the order of the paper's Theorem 4.4 (one nesting per
 layer), with tokens and positions instead of lags.
 """

@@ -5,16 +5,16 @@ memory k draw the kernel, 1{s = T_k} or rho_k, by a sum of their curves; the l1 
 certified in ball arithmetic for the doubles that are written, is the slot's error for tokens of
 norm 1. The readout network sees (token, memory_1, …, memory_M). The paper takes lin heads for
 exponential tails and log heads for polynomial ones; the error is certified whichever is used, and
-lin heads do both (theory 2.2 (F)).
+lin heads do both (docs/theory.md#heavy-tails).
 
-Lag 0 (errata 5). log heads cannot see x_t, and s^-b has no value there. The residual stream has
-x_t: for a kernel rho_k the embedding puts (rho_k(0) - what the heads give at lag 0) x_t into slot
-k, so that lag 0 is exact with every bias.
+Lag 0 (docs/errata.md#e5). log heads cannot see x_t, and s^-b has no value there. The residual
+stream has x_t: for a kernel rho_k the embedding puts (rho_k(0) - what the heads give at lag 0) x_t
+into slot k, so that lag 0 is exact with every bias.
 
 Lags that count. Sequences have at most `length` tokens, so lags from `length` on do not exist:
-kernels are fitted on that window, and one that is not summable (outside the theorem: errata 18) is
-served on it too. The slots lie in balls of radius ||rho_k||_1 over the window (errata 14), on which
-the readout must hold.
+kernels are fitted on that window, and one that is not summable (outside the theorem:
+docs/errata.md#e18) is served on it too. The slots lie in balls of radius ||rho_k||_1 over the
+window (docs/errata.md#e14), on which the readout must hold.
 """
 
 import dataclasses
@@ -222,7 +222,7 @@ class EssentialBySum(AbstractSum):
 
 
 def filtered_radius(target: EssentialMemory, request: Request) -> float:
-    """The largest norm of an exact slot (errata 14)."""
+    """The largest norm of an exact slot (docs/errata.md#e14)."""
     masses = [kernel_mass(kernel, request.length) for kernel in target.kernel]
     return target.inputs.bound * max(masses)
 

@@ -2,8 +2,9 @@
 L).
 
 One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T
-(theory 0.3), and no H < T of them do (Theorem A; x_t comes free through the residual, else H <= T).
-Layers compose: the lags of successive layers add up, so T = T_1 + … + T_L with T_i about T/L.
+(docs/theory.md#weight), and no H < T of them do (Theorem A; x_t comes free through the residual,
+else H <= T). Layers compose: the lags of successive layers add up, so T = T_1 + … + T_L with T_i
+about T/L.
 
 Linear model (no networks, no normalisation, so that a head is e^{-p s} exactly), Boolean tokens,
 exact population loss: the loss is ||1{s=T} - kernel||_2^2, and answering 0 costs 1. Floors: L = 1

@@ -171,7 +171,7 @@ def _line(law: Law, x: np.ndarray, y: np.ndarray) -> Slope:
 
 
 WINDOW = 1000  # lags of essential memories
-BUDGET = 1e3  # sum|a| of fixed lags: what float32 can hold (theory 0.3)
+BUDGET = 1e3  # sum|a| of fixed lags: what float32 can hold (docs/numerics.md#precision)
 DRAWS = 24  # networks sampled at each width
 POINTS = 2048  # on which a sampled network is measured
 Table = Callable[[], RateTable]
@@ -320,7 +320,7 @@ def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
 
 def readout_width(widths: Sequence[int]) -> RateTable:
     """Networks of m neurons drawn from a wide one: sup error on fixed points, mean over draws;
-    Barron's -1/2 (errata 24).
+    Barron's -1/2 (docs/errata.md#e24).
     """
     net = Teacher(neurons=4096).network(5, 1)
     assert net is not None
@@ -344,7 +344,7 @@ def readout_width(widths: Sequence[int]) -> RateTable:
         (None,) * len(widths),
         fitted_slope(widths, measured, Law.POWER),
         -0.5,
-        Ref("wang-e-2024", "Lemma G.6, with the constant of errata 24"),
+        Ref("wang-e-2024", "Lemma G.6, with the constant of docs/errata.md#e24"),
         ("sampled, not fitted: the rate of the theorem's proof; fitted networks do better",),
     )
 

@@ -9,8 +9,8 @@ The paper trains on OpenWebText for 10,000 steps and reports a gain of 0.802 nat
 
 deep and wide have the same attention and network weights, number by number, so they differ in
 parameters by norms only; they see the same tokens in the same order. gain_L - gain_H = wide - deep:
-the base cancels, and the criterion is theory 5's gain_L - gain_H > 0.02 nats. The paper's own
-setting is `studies/openwebtext.toml`.
+the base cancels, and the criterion (docs/experiments.md#criteria) is gain_L - gain_H > 0.02 nats.
+The paper's own setting is `studies/openwebtext.toml`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Experiment 1b: is one layer enough for a fixed sparse memory? (paper, Section 6; errata 20, 21)
+"""Experiment 1b: is one layer enough for a fixed sparse memory? (paper, Section 6;
+docs/errata.md#e20, #e21)
 
 As written: g*(x_48, x_56, x_99) with lin or log heads. Neither reading of the numbers has lags that
 such heads reach: the certified floor for affine readouts is above 90% of the variance, so an arm

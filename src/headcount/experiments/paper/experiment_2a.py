@@ -1,4 +1,5 @@
-"""Experiment 2a: does a complicated readout need neurons, not heads? (paper, Section 6; errata 20)
+"""Experiment 2a: does a complicated readout need neurons, not heads? (paper, Section 6;
+docs/errata.md#e20)
 
 As written: g*(x_99) is a function of one sign, which two neurons represent whatever it is, and lin
 or log heads do not reach lag 901 (or 99): neither width nor heads can show an effect of the

@@ -8,12 +8,13 @@ be adaptive (the lag is found by content):
     dp-free     the same without queries and keys, their parameters spent on neurons
     dp-free-3x  without them, with three times the heads and the neurons
 
-Criterion (theory 5): on text dp beats both by more than 0.02 nats. On recall, ours: the accuracy is
-at least 0.99 with dot products and below 0.6 without. One layer with dot products
-(`recall-dp-1-layer`) shows that recall needs depth too; it takes no part in the verdict. Recall is
-learned without LayerNorm, as in the paper's model: two layers then leave the plateau of guessing
-among the values shown within 200 steps, with pre-LayerNorm (4 heads of size 12) not within 1200.
-The smoke profile has the text arms only: recall takes longer to learn than that profile lasts.
+Criterion (docs/experiments.md#criteria): on text dp beats both by more than 0.02 nats. On recall,
+ours: the accuracy is at least 0.99 with dot products and below 0.6 without. One layer with dot
+products (`recall-dp-1-layer`) shows that recall needs depth too; it takes no part in the verdict.
+Recall is learned without LayerNorm, as in the paper's model: two layers then leave the plateau of
+guessing among the values shown within 200 steps, with pre-LayerNorm (4 heads of size 12) not within
+1200. The smoke profile has the text arms only: recall takes longer to learn than that profile
+lasts.
 """
 
 import dataclasses

@@ -1,4 +1,5 @@
-"""Experiment 4a: heavy-tailed memory, log heads against lin heads (paper, Section 6; errata 18).
+"""Experiment 4a: heavy-tailed memory, log heads against lin heads (paper, Section 6;
+docs/errata.md#e18).
 
 Claim: "type of positional encoding: log-RPE for heavy tails". What is tested: at 1, 4 and 16 heads,
 log is better than lin by a factor of 2, in all four cells (two learning rates, two initial spreads

@@ -1,4 +1,5 @@
-"""Experiment 4b: light-tailed memory, lin heads against log heads (paper, Section 6; errata 19).
+"""Experiment 4b: light-tailed memory, lin heads against log heads (paper, Section 6;
+docs/errata.md#e19).
 
 As written: the paper's log bias cannot see lag 0, which carries nearly the whole kernel e^{-5s}.
 Without the residual the error of any number of log heads is at least 1; with it one log head could

@@ -2,8 +2,8 @@
 the paper's figures.
 
 A claim turns losses into effects and says in which `Region` the mean effect must lie to support it
-and in which it refutes it; one engine (`lab/judge/evidence.py`, `lab/judge/verdict.py`) judges all of them.
-With margin delta:
+and in which it refutes it; one engine (`lab/judge/evidence.py`, `lab/judge/verdict.py`) judges all
+of them. With margin delta:
 
     kind              effect of seed r                     supported in     refuted in
     Benefit           level(worse) - level(better)         (delta, inf)     (-inf, delta)

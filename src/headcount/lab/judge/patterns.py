@@ -1,5 +1,5 @@
-"""What a run shows of itself, as plain arrays: the observables from which `lab/judge/signatures.py` reads
-why it failed.
+"""What a run shows of itself, as plain arrays: the observables from which `lab/judge/signatures.py`
+reads why it failed.
 
 Each record is one way to cut a run's loss, says how to obtain it, and refuses values that cannot be
 one.

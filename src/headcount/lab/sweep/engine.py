@@ -1,5 +1,5 @@
-"""What computes runs, and what carries them to workers: the two seams of a sweep, which knows nothing
-of training.
+"""What computes runs, and what carries them to workers: the two seams of a sweep, which knows
+nothing of training.
 
 A **runner** is a small frozen record that a worker process can import and unpickle. The sweep asks
 it for the key by which runs share a compiled program, hands it lists of specs with equal keys, and

@@ -1,10 +1,10 @@
 """The local engine: processes of our own, one compute thread each, started when there is work for
 them.
 
-One-thread processes, one per core, are half as fast again as one process on all cores at this size of
-model (numerics: XLA's own threads waste a third of the CPU), and their sums do not depend on how
-many threads there are, so neither do the figures. The limits are in the environment before the
-child's Python starts: XLA and BLAS read them when loaded.
+One-thread processes, one per core, are half as fast again as one process on all cores at this size
+of model (docs/numerics.md#speed: XLA's own threads waste a third of the CPU), and their sums do not
+depend on how many threads there are, so neither do the figures. The limits are in the environment
+before the child's Python starts: XLA and BLAS read them when loaded.
 
 The processes are started by `subprocess`, not by `multiprocessing`, which would import the user's
 main script again in each of them.

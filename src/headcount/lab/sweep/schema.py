@@ -1,4 +1,5 @@
-"""The store's tables and how they came to be, a row of results and its checksum, how a file is opened.
+"""The store's tables and how they came to be, a row of results and its checksum, how a file is
+opened.
 
 `STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all
 of them, so the road of a new store and that of an old one are the same, in one transaction each. A

@@ -1,5 +1,5 @@
-"""A worker process: `python -m headcount.lab.sweep.worker`, spoken to over its standard input and output
-in pickles.
+"""A worker process: `python -m headcount.lab.sweep.worker`, spoken to over its standard input and
+output in pickles.
 
 In: the runner, then lists of (id, plain spec). Out: ("ready",), then ("answer", …) as they come and
 ("end", error) after each list. A thread listens for the next list all the time, so that the worker

@@ -36,7 +36,7 @@ class AbstractNamed(AbstractTarget):
         return self.describe()
 
     @property
-    def read(self):  # a subclass that lets the user choose has a field of this name instead
+    def read(self):  # type: ignore[override]  # a subclass that lets the user choose has a field of this name instead
         return self.target.read
 
     @property

@@ -22,7 +22,7 @@ import enum
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.essential import EssentialMemory
-from headcount.memory.kernels import MexicanHat, Morlet
+from headcount.memory.kernels import AbstractKernel, MexicanHat, Morlet
 from headcount.memory.named.base import AbstractNamed
 from headcount.memory.read import AbstractRead, Last
 from headcount.memory.readouts import AbstractReadout, Teacher
@@ -61,8 +61,8 @@ class WaveletFeatures(AbstractNamed):
             "each scale doubles the reach",
         )
         widths = [2.0**j for j in range(self.scales)]
-        hats = [MexicanHat(SCALES_BACK * width, width) for width in widths]
-        morlets = [Morlet(SCALES_BACK * width, width) for width in widths]
+        hats: list[AbstractKernel] = [MexicanHat(SCALES_BACK * width, width) for width in widths]
+        morlets: list[AbstractKernel] = [Morlet(SCALES_BACK * width, width) for width in widths]
         chosen = {Wavelet.MEXICAN_HAT: hats, Wavelet.MORLET: morlets, Wavelet.BOTH: hats + morlets}[
             Wavelet(self.wavelet)
         ]

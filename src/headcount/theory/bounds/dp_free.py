@@ -1,5 +1,5 @@
-"""What attention without dot product cannot do: the floor of every affine map of the window (errata
-16, second half of Proposition 4.2).
+"""What attention without dot product cannot do: the floor of every affine map of the window
+(docs/errata.md#e16, second half of Proposition 4.2).
 
 Without dot product a head's weights do not depend on the tokens. So attention, residual and linear
 readout together are an affine map L of the window, whatever the bias, the normaliser, the number of
@@ -32,7 +32,7 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import round_down
 
-REF = Ref("headcount", "errata 16: affine maps of the window average to zero")
+REF = Ref("headcount", "docs/errata.md#e16: affine maps of the window average to zero")
 
 Token = tuple[float, ...]
 Answer = Callable[[tuple[Token, ...]], float]  # a sequence, oldest token first → its last answer

@@ -27,7 +27,7 @@ from headcount.theory.bounds.interior import dual_vector
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Problem
 
-REF = Ref("headcount", "budgeted dual over all rates (numerics, section 2)")
+REF = Ref("headcount", "budgeted dual over all rates (docs/theory.md#dual)")
 DENSE_LAGS = 1024  # lags handled one by one before thinning
 MOST_LAGS = 1536
 GRID = 2400

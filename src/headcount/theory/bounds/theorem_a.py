@@ -60,8 +60,8 @@ that many heads leave at least 1/2.
 m <= H/2 for the others (n = K <= H-1), whose q2 reaches one power further.
 
 *Scope.* b >= 0. The lags up to t_0 + R must exist (a block: one more): on a shorter window fewer
-heads do, for example lag 3 on lags 0 to 3 by 3 lin heads with 0.34. The heads are added up linearly; what an
-FFN behind them can do is another question.
+heads do, for example lag 3 on lags 0 to 3 by 3 lin heads with 0.34. The heads are added up
+linearly; what an FFN behind them can do is another question.
 """
 
 import math

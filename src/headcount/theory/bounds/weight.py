@@ -38,7 +38,7 @@ from headcount.theory.balls import round_down
 from headcount.theory.problem import Problem
 
 CHEBYSHEV = Ref("headcount", "Theorem B: shifted Chebyshev certificate")
-BINOMIAL = Ref("headcount", "theory 2.2 (E): binomial certificate")
+BINOMIAL = Ref("headcount", "docs/theory.md#binomial")
 
 
 def weight_needed(problem: Problem, tol: float, method: str = "chebyshev") -> Claim:

@@ -1,15 +1,15 @@
 """Least squares in the rates alone: variable projection (Golub and Pereyra 1973), and one head at a
 time by it.
 
-For given rates (or other parameters u of the heads) the coefficients are a linear least-squares problem, so that only r(u) = (I - Q Q')
-rho is minimised, Q an orthonormal basis of the heads' columns. Kaufman's Jacobian drops the term
-that is quadratic in r,
+For given rates (or other parameters u of the heads) the coefficients are a linear least-squares
+problem, so that only r(u) = (I - Q Q') rho is minimised, Q an orthonormal basis of the heads'
+columns. Kaufman's Jacobian drops the term that is quadratic in r,
 
     dr/du_h = -(I - Q Q') phi'(u_h) a_h,
 
-and steps are Levenberg's (`descend`). Smooth kernels have one deep valley, which is followed from H to H + 1
-heads by adding the rate whose column, made orthogonal to the others, explains most of the residual,
-or by spreading the rates anew.
+and steps are Levenberg's (`descend`). Smooth kernels have one deep valley, which is followed from H
+to H + 1 heads by adding the rate whose column, made orthogonal to the others, explains most of the
+residual, or by spreading the rates anew.
 """
 
 import dataclasses

@@ -1,14 +1,16 @@
 """`bound`: each theorem of the paper with explicit constants, for one target and one architecture.
 
     |||H - TF||| <= E_FFN + Lip(f) E_Attn
-    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d  (errata 24),  R = radius of what the readout
-      sees (errata 14)
-    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n  (errata 12; the lemmas of
+    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d  (docs/errata.md#e24),  R = radius of what
+      the readout
+      sees (docs/errata.md#e14)
+    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n  (docs/errata.md#e12; the lemmas
+      of
       `promised`)
 
 Adaptive lags cost the same as fixed ones at the largest lag (Lemmas F.2, F.5). What the paper hides
-is stated as an assumption of its own: widths (errata 24), head conditions of nested lags (errata
-9), finite token sets (errata 8).
+is stated as an assumption of its own: widths (docs/errata.md#e24), head conditions of nested lags
+(docs/errata.md#e9), finite token sets (docs/errata.md#e8).
 """
 
 import math
@@ -188,14 +190,14 @@ def _adaptive(
                 "lags of at least 1",
                 lowest >= 1,
                 f"smallest lag {lowest}"
-                + ("; lag 0 is outside the class (errata 16)" if lowest < 1 else ""),
+                + ("; lag 0 is outside the class (docs/errata.md#e16)" if lowest < 1 else ""),
             )
         )
         letters = target.inputs.alphabet
         finite = (
             "a finite, separated set"
             if letters is not None
-            else "no finite set: a whole-valued continuous g is constant (errata 8)"
+            else "no finite set: a whole-valued continuous g is constant (docs/errata.md#e8)"
         )
         assumptions.append(
             Assumption("finitely many tokens", letters is not None, f"tokens are {finite}")
@@ -223,7 +225,7 @@ def _adaptive(
             Assumption(
                 "width for exact lags",
                 width >= needed,
-                f"{needed} neurons make every lag round to the right one (errata 24), {width}"
+                f"{needed} neurons make every lag round to the right one (docs/errata.md#e24), {width}"
                 " given",
             )
         )
@@ -287,7 +289,7 @@ def _widths(target: AdaptiveMemory, bias: str, K: int) -> int:
 def _head_conditions(
     target: AdaptiveMemory, bias: str, K: int, logs: list[float]
 ) -> list[Assumption]:
-    """Errata 9: a lag read off perturbed tokens must still round to the right number."""
+    """docs/errata.md#e9: a lag read off perturbed tokens must still round to the right number."""
     if K == 0 or target.nesting == 0:
         return []
     found = []
@@ -302,7 +304,7 @@ def _head_conditions(
             Assumption(
                 f"head condition of lag {i + 1}",
                 off <= allowed,
-                f"Lip(g) E = {off:.3g}, at most {allowed:.3g} (errata 9)",
+                f"Lip(g) E = {off:.3g}, at most {allowed:.3g} (docs/errata.md#e9)",
             )
         )
     return found
@@ -335,7 +337,7 @@ def _proposition_4_2(target: AbstractTarget, bias: str, heads: int, width: int) 
         "value": target.inputs.bound,
         "for": "attention without dot product and without FFN",
         "printed": 2 / 3,
-        "source": "errata 16: answering 0 is optimal",
+        "source": "docs/errata.md#e16: answering 0 is optimal",
     }
     return Evaluated(
         "4.2",

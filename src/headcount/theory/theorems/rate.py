@@ -1,5 +1,5 @@
 """E_Attn = C(n) H^-n terms of several memories together: the best n, heads shared among the
-memories (errata 12, 13).
+memories (docs/errata.md#e12, #e13).
 """
 
 import math
@@ -19,7 +19,7 @@ def shared(
         logs = [lemma.log_constant(n) for lemma in lemmas]
         counts = split(logs, n, heads)
         if n > ALWAYS_N and min(counts) < n:
-            continue  # the Jackson constant is 1 there only once H >= n (errata 23)
+            continue  # the Jackson constant is 1 there only once H >= n (docs/errata.md#e23)
         errors = [c - n * math.log(h) for c, h in zip(logs, counts, strict=True)]
         found.append((log_norm(errors), n, counts, tuple(c / math.log(10) for c in logs)))
     return min(found, key=lambda item: item[0])
@@ -27,7 +27,7 @@ def shared(
 
 def split(logs: Sequence[float], n: int, heads: int) -> tuple[int, ...]:
     """Whole numbers H_k >= 1 that add up to `heads`, next to the optimum H_k ~ C_k^{2/(2n+1)}
-    (errata 12).
+    (docs/errata.md#e12).
     """
     top = max(logs)
     shares = [math.exp(2 / (2 * n + 1) * (c - top)) for c in logs]
