@@ -167,7 +167,8 @@ def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
     unique = len({run.spec.content_hash for study in studies for run in planned(study)})
     counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
     say(
-        f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores",
+        f"{counted}, {unique} training runs;"
+        f" profile {profile}: {EXPECTED[profile]} on 2 free cores",
         now=True,
     )
 

@@ -234,8 +234,8 @@ def test_formulas_of_d2(said):
     assert leaves == pytest.approx((two, more), rel=1e-2)
     needs = told(
         said["11"],
-        "2 layers need # times as many heads per layer as M + 1, with the formulas as D.2 places them"
-        " # times",
+        "2 layers need # times as many heads per layer as M + 1,"
+        " with the formulas as D.2 places them # times",
     )
     assert needs == pytest.approx((two / more, more / two), rel=1e-2)
     assert "H_need in D.2 beside E_Attn of Theorem 4.1 and of Proposition 4.5" in said["11"]

@@ -127,7 +127,10 @@ class LagNetwork:
 def lag_refusals(target: AdaptiveMemory, request: Request) -> list[Refusal]:
     """Why the lags cannot be computed exactly, or not be seen by the heads."""
     if target.inputs.alphabet is None:
-        why = "a whole-valued continuous lag function is constant on connected sets (docs/errata.md#e8)"
+        why = (
+            "a whole-valued continuous lag function is constant on connected sets"
+            " (docs/errata.md#e8)"
+        )
         got = f"inputs {target.inputs.kind} are not from a finite alphabet"
         return [Refusal(RefusalKind.TOKENS, got, why)]
     reasons = []

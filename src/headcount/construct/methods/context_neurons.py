@@ -87,9 +87,12 @@ class ContextNeurons(AbstractMethod):
             off, why = slot.through(math.sqrt(target.symbols)), f"weight {mu:.3g} beside lag {k}"
             promises.append(SlotPromise(1, "attention", name, space.where(name), exact, off, why))
         facts = {
-            "layers": 1, "heads": [len(slots)], "width": target.symbols**target.n, "stream": space.width,
+            "layers": 1,
+            "heads": [len(slots)],
+            "width": target.symbols**target.n,
+            "stream": space.width,
             "float32_exact": stands or request.length <= DENSE_ROWS,
-        }  # fmt: skip
+        }
         model = Transformer(token_embedding(space), (only,), None, None)
         return Draft(model, tuple(promises), slot.through(2.0 * len(slots), 16), REF, (), facts)
 

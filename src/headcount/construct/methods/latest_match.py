@@ -225,8 +225,9 @@ def lookup_draft(lookup: Lookup, request: Request, rate: int, theorem: Ref) -> D
     promises, answer = _promises(space, lookup, request, rate)
     logit = match_logit(request.bias, rate, request.length)
     facts = {
-        "layers": 2, "heads": [1, 1], "width": 0, "stream": space.width, "query_size": len(lookup.asked),
-        "match_logit": logit, "tie_rate": rate, "float32_exact": rate >= SHARP,
+        "layers": 2, "heads": [1, 1], "width": 0, "stream": space.width,
+        "query_size": len(lookup.asked), "match_logit": logit, "tie_rate": rate,
+        "float32_exact": rate >= SHARP,
     }  # fmt: skip
     note = (
         f"up to {request.length} tokens: the match logit {logit} exceeds what the bias takes over"

@@ -141,9 +141,9 @@ class Chain(AbstractPointers):
 
 
 def doubling_stages(hops: int) -> list[Stage]:
-    """The schedule for k = `hops`.
+    """The schedule for k = `hops`; below, k - 1 = 5 is 101 in binary.
 
-    >>> [(stage.ask, stage.place, stage.found) for stage in doubling_stages(6)]  # 6 - 1 = 101 in binary
+    >>> [(stage.ask, stage.place, stage.found) for stage in doubling_stages(6)]
     [(0, 0, 0), (1, 1, 1), (2, 2, None), (4, None, 2)]
     """
     digits = hops - 1
@@ -192,8 +192,10 @@ def pointer_draft(
     errors = entry_errors(stages, bits, request, gap)
     model = Transformer(token_embedding(space, positions=codes), layers, None, None)
     facts = {
-        "layers": len(stages), "heads": [1] * len(stages), "width": 0, "stream": space.width, "code_bits": bits,
-        "jumps_after_layer": [max(jumps for *_, jumps in stage.copies()) for stage in stages], "logit_gap": gap, "float32_exact": True,
+        "layers": len(stages), "heads": [1] * len(stages), "width": 0, "stream": space.width,
+        "code_bits": bits,
+        "jumps_after_layer": [max(jumps for *_, jumps in stage.copies()) for stage in stages],
+        "logit_gap": gap, "float32_exact": True,
     }  # fmt: skip
     note = (
         f"positions up to {request.length} as {bits} signs: the stream grows with the logarithm of"

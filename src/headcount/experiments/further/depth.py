@@ -53,7 +53,8 @@ def studies(profile: Profile) -> tuple[Study, ...]:
             x_label="lag",
             y_label="population MSE",
             notes=(
-                f"{HEADS} lin heads per layer, no networks, normalisation-free; answering 0 costs 1",
+                f"{HEADS} lin heads per layer, no networks, normalisation-free;"
+                " answering 0 costs 1",
             ),
         ),
     )

@@ -23,7 +23,8 @@ Worked example — experiment 4a, one number of heads, one cell:
 
     >>> h = Hypothesis(
     ...     id="4a", claim="On a heavy-tailed memory, log heads learn better than lin heads.",
-    ...     ref=Ref("wang-e-2024", "Section 6, experiment 4a"), reported=(Reported("lin, 64 heads: MSE", 0.19),),
+    ...     ref=Ref("wang-e-2024", "Section 6, experiment 4a"),
+    ...     reported=(Reported("lin, 64 heads: MSE", 0.19),),
     ...     parts=(Part("16 heads", Benefit(worse="lin-16", better="log-16")),),
     ...     scale=Scale.LOG10_RATIO, trivial=7.48, expected="supported, trainability only")
     >>> print(h.parts[0].claim.sentence(h.scale, h.margin))

@@ -10,14 +10,14 @@ with level = log10 for toy tasks (whose losses span decades: e = 0.30 is a facto
 the mean over R seeds. With m and sd the mean and standard deviation of e_1..e_R and t the Student
 quantile with R-1 degrees of freedom,
 
-    interval    m ± t_{(1+c)/2} sd/sqrt(R),     c = 1 - 2 alpha = 90% at alpha = 5%
-    p_above(b)  P(T_{R-1} >= (m-b)/(sd/sqrt R)),  for the null theta <= b;    p_below(b) its mirror
-      image
-    p_within    max(p_above(low), p_below(high)): two one-sided tests (TOST), for the null "theta is
-      not in (low, high)"
+    interval    m ± t_{(1+c)/2} sd/sqrt(R),  c = 1 - 2 alpha = 90% at alpha = 5%
+    p_above(b)  P(T_{R-1} >= (m-b)/(sd/sqrt R)), for the null theta <= b
+    p_below(b)  its mirror image
+    p_within    max(p_above(low), p_below(high)): two one-sided tests (TOST), for the null
+                "theta is not in (low, high)"
 
-so that  interval inside a region  <=>  its p-value < alpha: the interval rule and the p-value are
-one rule said twice.
+so that the interval lies inside a region exactly where the p-value is below alpha: the interval
+rule and the p-value are one rule said twice.
 
 *Calibration*: exact for normal effects, conservative for symmetric heavy tails; where ONE arm alone
 is skewed towards the claim's disfavour the t-interval is known to be too short (the tests measure
@@ -81,8 +81,10 @@ class Region:
     """An open interval in which the true effect is claimed to lie.
 
     >>> effects = np.array([0.9, 1.0, 1.1])
-    >>> print(f"{Region(low=0.3).p(effects):.4f} {Region(-0.3, 0.3).p(effects):.4f}")  # above 0.3, and not within
-    0.0034 0.9966
+    >>> print(f"{Region(low=0.3).p(effects):.4f}")  # above 0.3
+    0.0034
+    >>> print(f"{Region(-0.3, 0.3).p(effects):.4f}")  # and not within
+    0.9966
     """
 
     low: float = -math.inf
@@ -120,7 +122,8 @@ def paired_effects(
 ) -> np.ndarray:
     """Effects by seed, in the order of the seeds; positive where `worse` has the larger loss.
 
-    >>> paired_effects({0: 0.2, 1: 0.4, 2: 0.2}, {0: 0.02, 1: 0.04, 2: 0.2}, Scale.LOG10_RATIO).round(6).tolist()
+    >>> lin, log = {0: 0.2, 1: 0.4, 2: 0.2}, {0: 0.02, 1: 0.04, 2: 0.2}
+    >>> paired_effects(lin, log, Scale.LOG10_RATIO).round(6).tolist()
     [1.0, 1.0, 0.0]
     """
     alone = sorted(set(worse) ^ set(better))

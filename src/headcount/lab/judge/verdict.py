@@ -293,10 +293,9 @@ def _blocked(found: Sequence[Finding]) -> Iterable[str]:
         where = [
             f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason
         ]
-        yield (
-            f"{'; '.join(where) if len(where) <= 2 else f'{len(where)} of {len(found)} comparisons'}:"
-            f" {reason}"
-        )
+        few = len(where) <= 2
+        named = "; ".join(where) if few else f"{len(where)} of {len(found)} comparisons"
+        yield f"{named}: {reason}"
 
 
 def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:

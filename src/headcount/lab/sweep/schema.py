@@ -130,7 +130,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE runs (id TEXT PRIMARY KEY, spec TEXT NOT NULL)",
         """CREATE TABLE results (
             id TEXT PRIMARY KEY, status TEXT NOT NULL, outcome TEXT, step INTEGER, sentence TEXT,
-            metrics TEXT NOT NULL, final TEXT NOT NULL, seconds TEXT NOT NULL, versions TEXT NOT NULL, other TEXT NOT NULL,
+            metrics TEXT NOT NULL, final TEXT NOT NULL, seconds TEXT NOT NULL,
+            versions TEXT NOT NULL, other TEXT NOT NULL,
             error TEXT NOT NULL, stored TEXT NOT NULL, checksum TEXT NOT NULL)""",
         # Who works on what, so that two sweeps share the work; see owners.py.
         (

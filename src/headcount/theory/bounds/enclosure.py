@@ -5,7 +5,7 @@ Decays are phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b
 function g(b) = sum y_s e^{-b l_s} is
 
     g(b0 + h tau) = sum_{k<m} c_k tau^k + R,   c_k = h^k/k! sum_s y_s (-l_s)^k phi(s; b0),
-    |R| <= h^m/m! sum_s |y_s| l_s^m phi(s; b0 - h)                                     (Lagrange; phi falls with b).
+    |R| <= h^m/m! sum_s |y_s| l_s^m phi(s; b0 - h)   (Lagrange; phi falls with b).
 
 With m = 32 the ray [lowest, inf) needs about thirty intervals (they may grow with b, because phi
 decays), and the last one, [B, inf], is bounded term by term. On each interval a polynomial of

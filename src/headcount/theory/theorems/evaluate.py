@@ -225,8 +225,8 @@ def _adaptive(
             Assumption(
                 "width for exact lags",
                 width >= needed,
-                f"{needed} neurons make every lag round to the right one (docs/errata.md#e24), {width}"
-                " given",
+                f"{needed} neurons make every lag round to the right one (docs/errata.md#e24),"
+                f" {width} given",
             )
         )
         logs, n, split, constants = _layered([lag_lemma(bias, b.largest) for b in bounds], K, heads)
