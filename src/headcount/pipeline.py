@@ -6,7 +6,8 @@
     floors           what every arm could reach, computed     experiments/computed.py
     verdicts         on hypotheses fixed before               lab/judge
     signatures       why arms failed                          lab/diagnosis.py
-    report           report.html, verdicts.json, arms.csv, figures/, specs/     report/
+    report           report.html, verdicts.json, arms.csv,    report/
+                     figures/, specs/
 
 Everything that can be refused is refused before anything runs, and the folder is made last.
 """

@@ -137,8 +137,8 @@ def doubling() -> str:
 
 
 def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str:
-    """One layer that shares its heads, its blocks orthogonal; a layer a memory with as many
-    heads; a layer a memory with equal heads.
+    """Three errors: one layer that shares its heads, its blocks orthogonal; one layer per memory
+    with as many heads; one layer per memory with equal heads.
     """
     logs = [lag_lemma("lin", T).log_constant(n) for T in lags]
     counts = split(logs, n, heads)
@@ -149,7 +149,8 @@ def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str
         errors = [math.exp(c) * h**-n for c, h in zip(logs, layers, strict=True)]
         deep = functools.reduce(math.hypot, errors)  # layer by layer, each adds its block
         rows.append(
-            f"layers of {layers}, at most {max(layers)} a layer, {sum(layers)} in total: {deep:.6g}"
+            f"layers of {layers}, at most {max(layers)} per layer,"
+            f" {sum(layers)} in total: {deep:.6g}"
         )
     return f"errors C H_k^-n of lin heads, lags {lags}, n = {n}: " + "; ".join(rows)
 
@@ -249,11 +250,12 @@ def signs(count: int = 3) -> str:
 
 
 def jackson(n: int, m: int) -> float:
-    """m^n times the error of polynomials of degree m - 1 on [0, 1], for |f^(n)| <= 1 and f^(j)(0) =
-    0, j <= n: the smaller of two bounds.
+    """m^n times the error of polynomials of degree m - 1 on [0, 1], for functions with |f^(n)| <= 1
+    and f^(j)(0) = 0 for j <= n: the smaller of two bounds.
 
-    Favard and Sinwel (m >= n)          K_n 2^-n (m-n)!/m! interpolation at Chebyshev points   2
-    4^-k/k! |f^(k)|, k = min(n, m), and |f^(m)| <= |f^(n)|/(n-m)! where m < n
+        Favard and Sinwel (m >= n)           K_n 2^-n (m-n)!/m!
+        interpolation at Chebyshev points    2 4^-k/k! |f^(k)|,  k = min(n, m),
+                                             |f^(m)| <= |f^(n)|/(n-m)! where m < n
     """
     k = min(n, m)
     nodes = math.log(2) - k * math.log(4) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -231,7 +231,5 @@ def recipe(length: int, batch: int, steps: int, lr: float, tests: int) -> dict[s
 
 
 def queries_as_neurons(width: int, head_dim: int, heads: int) -> int:
-    """Neurons that weigh as much as the query and key maps: 2 H q D numbers against 2 D + 1 a
-    neuron.
-    """
+    """Neurons as heavy as the query and key maps: 2 H q D numbers against 2 D + 1 per neuron."""
     return round(2 * heads * head_dim * width / (2 * width + 1))

@@ -86,9 +86,8 @@ def lower(teeth: int, neurons: int, grid: int = GRID) -> float:
     # best[j]: least error up to a breakpoint in cell j, that is up to grid point j.
     best = cost[0, :cells].copy()
     for _ in range(neurons - 1):
-        # From a breakpoint in cell i to one in cell j >= i: grid points i+1 .. j (nothing for
-        # neighbours).
-        # [i, j], i < j
+        # From a breakpoint in cell i to one in cell j > i: the grid points i+1 .. j, none for
+        # neighbours; [i, j].
         steps = np.where(
             np.tri(cells, cells, -1, dtype=bool).T, cost[1 : cells + 1, :cells], np.inf
         )

@@ -169,8 +169,9 @@ class AdaptiveMemory(AbstractMemory):
 
 
 def fetched(x: jax.Array, rows: np.ndarray, lag: jax.Array) -> jax.Array:
-    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N,
-    d], [B, R] → [B, R, d]
+    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.
+
+    [B, N, d], [B, R] → [B, R, d]
     """
     index = jnp.asarray(rows, jnp.int32)[None, :] - lag
     found = jnp.take_along_axis(x, jnp.maximum(index, 0)[:, :, None], axis=1)

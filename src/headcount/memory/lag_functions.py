@@ -187,14 +187,14 @@ class Table(AbstractLagFunction):
         object.__setattr__(
             self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet)
         )
-        require(self.lags, "a table without lags", "one lag a letter", "give lags=…")
+        require(self.lags, "a table without lags", "one lag per letter", "give lags=…")
         fix = "lags count back from the read position; lag 0 needs allow_zero=true"
         require(min(self.lags) >= self.lowest, f"lags {self.lags}", f"at least {self.lowest}", fix)
         matched = len(self.alphabet) in (0, len(self.lags))
         require(
             matched,
             f"{len(self.lags)} lags for {len(self.alphabet)} letters",
-            "one lag a letter",
+            "one lag per letter",
             "match them",
         )
         require(
@@ -216,7 +216,7 @@ class Table(AbstractLagFunction):
             d == size,
             f"tokens of size {d}",
             f"size {size}, that of a letter",
-            "one lag a letter (one-hot where no alphabet is given)",
+            "one lag per letter (one-hot where no alphabet is given)",
         )
 
     def _letters(self) -> tuple[np.ndarray, np.ndarray]:

@@ -59,8 +59,8 @@ class MemoryProfile:
 
     @property
     def retrievals(self) -> int:
-        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4;
-        docs/errata.md#e7).
+        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice
+        (Theorem 4.4; docs/errata.md#e7).
         """
         return (
             self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1

@@ -2,7 +2,9 @@
 F.2 and F.5).
 
 The head's logit is moved by the wanted lag: lin heads draw e^{-b(s-B)}, log heads (s/B)^{-b}, and
+
     phi(s; B) = sum_h c_h e^{-b_h (s-B)}   or   sum_h c_h (s/B)^{-b_h}
+
 shall be 1{s=B} for all B at once, with the same c. What is reported is the largest l1 error over B,
 every B measured in balls.
 
@@ -47,8 +49,8 @@ LP_WEIGHTS = (1e6, 1e9)
 
 @dataclasses.dataclass(frozen=True)
 class AdaptiveFit:
-    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for B =
-    first + i.
+    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for
+    B = first + i.
     """
 
     family: AbstractDecay

@@ -1,9 +1,8 @@
 """`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is
 worth.
 
-    check input -> fit -> freeze the numbers that are returned -> measure them -> certified lower
-      bound -> gate
-                -> float32 and bfloat16 -> what the paper promises
+    check input -> fit -> freeze the numbers that are returned -> measure them
+                -> certified lower bound -> gate -> float32 and bfloat16 -> what the paper promises
 
 The measured error belongs to the very numbers returned (doubles where these do, decimal strings
 where cancellation needs more digits). A certified lower bound above a measured error would mean
@@ -157,9 +156,9 @@ def fit_kernel(
     (relative to the kernel's own norm).
 
     kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values,
-    one a lag. budget bounds sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by
-    what they give in that format. certify: also compute the lower bound. residual: x_t comes free
-    through the residual, so that lag 0 costs nothing.
+    one per lag. budget bounds sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads
+    by what they give in that format. certify: also compute the lower bound. residual: x_t comes
+    free through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
     say = progress or (lambda message: None)

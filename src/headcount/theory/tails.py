@@ -1,12 +1,15 @@
 """What head curves add up to beyond the lags that are handled one by one, as balls.
 
-The residual beyond lag L is a sum  r(s) = sum_h c_h u_h(s)  of decaying curves, u_h(L) = 1. Three
+The residual beyond lag L is a sum r(s) = sum_h c_h u_h(s) of decaying curves, u_h(L) = 1. Three
 facts make its norms exact instead of bounded:
 
-* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives r(s) =
-  sum_h C_h (u_h(s) - u_{h+1}(s)) with the partial sums C_h = c_1 + … + c_h. If all C_h have one
-  sign, so has r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms. Otherwise the zeros
-  of r beyond L are found, all of them (`crossings`), and between two zeros the same holds.
+* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives
+
+      r(s) = sum_h C_h (u_h(s) - u_{h+1}(s)),   C_h = c_1 + … + c_h.
+
+  If all C_h have one sign, so has r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms.
+  Otherwise the zeros of r beyond L are found, all of them (`crossings`), and between two zeros the
+  same holds.
 * l2. e^{-as} e^{-bs} = e^{-(a+b)s} and s^-a s^-b = s^-(a+b): the squared norm is a double sum of
   closed forms.
 * sup. By the same Abel sum |r(s)| <= max_h |C_h|; it is also at most the l1 and the l2 norm.

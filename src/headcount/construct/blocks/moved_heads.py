@@ -174,7 +174,7 @@ def adaptive_for_tol(
         raise Unreachable(
             got,
             f"at most {tol:.3g}",
-            "use --bias peak (one head a memory), raise the tolerance, or use more digits than"
+            "use --bias peak (one head per memory), raise the tolerance, or use more digits than"
             f" {precision}",
         )
     return made

@@ -1,18 +1,20 @@
 """Networks of a given width for a function: sampled from an exact one, or fitted by least squares.
 
-Sampling (Barron; docs/errata.md#e24). Write the exact network as  f = sum_k p_k Z_k,  p_k =
-|a_k|(||b_k||_1 + |c_k|)/Gamma, Z_k = Gamma sign(a_k) relu((b_k.x + c_k)/(||b_k||_1 + |c_k|)),
-Gamma its path norm. The mean of m neurons drawn from p has expectation f, each lies within Gamma R
-on [-R, R]^D (R >= 1), so in expectation
+Sampling (Barron; docs/errata.md#e24). With Gamma its path norm, write the exact network as
 
-    on N points        max |f - f_m| <= R Gamma sqrt(2 ln(2N)/m)           (Hoeffding, maximum of 2N
-      sub-Gaussians)
-    on the whole cube  sup |f - f_m| <= 4 R Gamma sqrt((D+1)/m)            (symmetrisation,
-      contraction)
+    f = sum_k p_k Z_k,
+    p_k = |a_k| (||b_k||_1 + |c_k|) / Gamma,
+    Z_k = Gamma sign(a_k) relu((b_k.x + c_k) / (||b_k||_1 + |c_k|)).
+
+The mean of m neurons drawn from p has expectation f, each lies within Gamma R on [-R, R]^D
+(R >= 1), so in expectation
+
+    on N points        max |f - f_m| <= R Gamma sqrt(2 ln(2N)/m)   (maximum of 2N sub-Gaussians)
+    on the whole cube  sup |f - f_m| <= 4 R Gamma sqrt((D+1)/m)    (symmetrisation, contraction)
 
 and one draw exceeds the second by t with probability at most exp(-t^2 m/(2 R^2 Gamma^2)) (bounded
-differences): the bound that is stated holds for every one of the seeds tried with probability 1 -
-1e-6. Several seeds are tried, the best MEASURED one is kept.
+differences): the bound that is stated holds for every one of the seeds tried with probability
+1 - 1e-6. Several seeds are tried, the best MEASURED one is kept.
 
 Fitting. Features are the exact network's own neurons where there is one (a random choice by p),
 else random ReLUs whose kinks lie in the domain; coefficients by ridge least squares. Neither bounds

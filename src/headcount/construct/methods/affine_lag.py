@@ -4,8 +4,8 @@ With it. x_t itself names the lag: where g is affine on the letters, g(x) = c.x 
 paper's x + 1; any table on one-hot tokens), the embedding supplies the constant 1 (b_E) and one
 layer does
 
-    query  sqrt(b) (c.x_t + offset - T),   key  sqrt(b) 1,   logit  -b (s - g(x_t) + T),   value a_h
-      x_{t-s}:
+    query  sqrt(b) (c.x_t + offset - T),   key    sqrt(b) 1,
+    logit  -b (s - g(x_t) + T),            value  a_h x_{t-s}:
 
 the lin heads of Theorem 4.1 without its first layer (docs/errata.md#e7: an embedding that contains
 g saves a layer). The paper's bound is O(1/H); these heads fall exponentially in H until float
@@ -144,9 +144,7 @@ def _heads(
 
 
 def _weights(target: AdaptiveMemory) -> np.ndarray:
-    """The linear readout as a row on (token, memories), from its values on unit slots.  [1,
-    (M+1) d]
-    """
+    """The linear readout as a row [1, (M+1) d] on (token, memories), from values on unit slots."""
     slots, d = len(target.lag_functions) + 1, target.inputs.dim
     return np.array(
         [[target.readout.reference(unit.reshape(slots, d)).item() for unit in np.eye(slots * d)]]

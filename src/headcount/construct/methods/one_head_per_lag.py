@@ -59,7 +59,7 @@ from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.read import At, Last
 
-REF = Ref("headcount", "shaped heads: one head a lag")
+REF = Ref("headcount", "shaped heads: one head per lag")
 Sparse = FixedMemory | EssentialMemory
 
 

@@ -116,8 +116,8 @@ class AbstractClaim(abc.ABC):
 
     @abc.abstractmethod
     def effects(self, values: Mapping[str, np.ndarray], scale: Scale) -> np.ndarray:
-        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k =
-        1 but for 'the best of').
+        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do
+        (k = 1 but for 'the best of').
         """
 
     @abc.abstractmethod

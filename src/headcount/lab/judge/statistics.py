@@ -5,10 +5,10 @@ Two arms are trained with the same seeds (same data, same order), so the unit of
 
     e_r = level(loss of the arm that should lose) - level(loss of the arm that should win),
 
-with level = log10 for toy tasks (whose losses span decades: e = 0.30 is a factor of two) and level
-= the loss itself for language models (nats). The quantity judged is theta = E[e_r], estimated by
-the mean over R seeds. With m and sd the mean and standard deviation of e_1..e_R and t the Student
-quantile with R-1 degrees of freedom,
+where the level is log10 of the loss for toy tasks (whose losses span decades: e = 0.30 is a factor
+of two) and the loss itself for language models (nats). The quantity judged is theta = E[e_r],
+estimated by the mean over R seeds. With m and sd the mean and standard deviation of e_1..e_R and t
+the Student quantile with R-1 degrees of freedom,
 
     interval    m ± t_{(1+c)/2} sd/sqrt(R),  c = 1 - 2 alpha = 90% at alpha = 5%
     p_above(b)  P(T_{R-1} >= (m-b)/(sd/sqrt R)), for the null theta <= b

@@ -13,9 +13,9 @@ part and one cell this is the plain rule (interval on the other side of the marg
 **The family**: `p_adjusted` is the largest p-value after Holm over the registered insights.
 Supported requires p_adjusted <= alpha. As p_adjusted >= p, this implies that every interval lies in
 its support region: the interval rule is necessary, Holm decides. A claim that its intervals support
-but Holm does not is inconclusive and the sentence says so. Refutation is controlled a study at a
-time, not over the family: it is the cautious direction. A hypothesis outside the theorem's
-assumptions is not tested and takes no place among the p-values.
+but Holm does not is inconclusive and the sentence says so. Refutation is controlled per study, not
+over the family: it is the cautious direction. A hypothesis outside the theorem's assumptions is not
+tested and takes no place among the p-values.
 
 **Qualifiers** add a reading and never change the outcome: `trainability, not expressivity` — in
 some part arms fell short, and in every cell *where one did* its learned loss is above 10 x its

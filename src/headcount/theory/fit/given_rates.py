@@ -13,9 +13,8 @@ basis. Its optimum meets the target on H of the rows, those whose multipliers li
 coefficients that may have 300 digits, kept as rationals.
 
 With a budget the optimum has few heads; they are found by exchange, and coefficients are doubles.
-
-Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power
-of g).
+Lags beyond the window enter as points with quadrature weights: a block's sum would not be a power
+of g.
 """
 
 import dataclasses
@@ -198,8 +197,8 @@ def arnoldi(first: np.ndarray, ratio: np.ndarray, count: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi
-    = e^{-b distance}.
+    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond;
+    phi = e^{-b distance}.
     """
 
     first: np.ndarray
