@@ -194,7 +194,7 @@ def _splits(heads: int) -> np.ndarray:
     )
 
 
-def test_depth_saves_heads_a_layer_and_not_in_total(said):
+def test_depth_saves_heads_per_layer_and_not_in_total(said):
     """The best of all splits of 48 heads, with constants computed here; a layer each has no
     better one.
     """
@@ -210,13 +210,13 @@ def test_depth_saves_heads_a_layer_and_not_in_total(said):
     )
     assert counts == list(splits[errors.argmin()])
     *layers, most, deep_total, deep = told(
-        said["F7"], "layers of (#, #, #), at most # a layer, # in total: #"
+        said["F7"], "layers of (#, #, #), at most # per layer, # in total: #"
     )
     assert layers == counts
     assert most == max(counts) < total == deep_total == sum(counts) == 48
     assert shallow == deep == pytest.approx(best, rel=1e-5)
     assert told(
-        said["F7"], "layers of (16, 16, 16), at most # a layer, # in total: #"
+        said["F7"], "layers of (16, 16, 16), at most # per layer, # in total: #"
     ) == pytest.approx((16, 48, equal), rel=1e-5)
     assert equal > best
 
