@@ -48,9 +48,7 @@ def promised_bound() -> str:
 
 
 def trained_beside_possible(heads: int = 8) -> str:
-    """What heads could reach beside a trained loss (4a), and what they cannot beside a reported
-    one (2b).
-    """
+    """What heads could reach beside a trained loss (4a), or cannot beside a reported one (2b)."""
     could = fitted(experiment_4a.KERNEL, "lin", heads, experiment_4a.LAGS + 1).error.l2 ** 2
     possible = f"4a: {heads} lin heads could leave {could:.2g} of {experiment_4a.ENERGY:.3g}"
     below = f"{possible}, reported for 64 trained ones: {experiment_4a.REPORTED['lin-64']:g}"
@@ -61,9 +59,7 @@ def trained_beside_possible(heads: int = 8) -> str:
 
 
 def heavy_tail(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
-    """The partial sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is
-    about.
-    """
+    """The sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is about."""
     slow, fast = experiment_4a.KERNEL, Power(summable)
     with np.errstate(divide="ignore"):
         zero = float(slow.formula(np.float64(0), np))

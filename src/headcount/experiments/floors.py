@@ -80,9 +80,7 @@ SEARCHED = 8  # heads of such a fit at most: more heads contain them
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """Heads and their l2 error in a number format; `head_sum` is None for shapes that are no sum
-    of decays.
-    """
+    """Heads and their l2 error in a number format; `head_sum` is None for shapes."""
 
     head_sum: HeadSum | None
     error: float

@@ -37,9 +37,7 @@ VARIANCE = 1 / 3
 
 
 def possible(teeth: int, neurons: int) -> float:
-    """The mean squared error of the network above, exactly: half a piece is lost to the way back
-    to 0.
-    """
+    """The network's exact mean squared error: half a piece is lost on the way back to 0."""
     pieces = 2 * teeth
     if neurons >= pieces + 1:
         return 0.0

@@ -39,9 +39,7 @@ from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targe
 
 @dataclasses.dataclass(frozen=True)
 class LagBound:
-    """What Theorems 4.1 and 4.4 need of one lag function; None where the tokens are not finitely
-    many.
-    """
+    """What Theorems 4.1 and 4.4 need of one lag function; None where tokens are not finite."""
 
     arguments: int
     largest: int  # T_i

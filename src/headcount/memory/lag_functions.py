@@ -253,8 +253,7 @@ class Table(AbstractLagFunction):
 )
 @dataclasses.dataclass(frozen=True)
 class Bits(AbstractLagFunction):
-    """The lag spelt in binary by the signs of all arguments so far, the current token being the
-    lowest bit.
+    """The lag in binary, by the signs of all arguments so far; x_t is the lowest bit.
 
     On tokens -1, 0, 1 the bit is relu(x), so g = first + stride sum_i 2^i relu(x_i) is its own
     network.

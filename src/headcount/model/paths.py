@@ -196,9 +196,7 @@ def row_shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
 
 
 def denominator(total: jax.Array, shift: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """Sum of the row (and of the sink); 1 for a row that sees nothing, whose numerators are all
-    0.
-    """
+    """Sum of the row (and the sink); 1 for a row that sees nothing: its numerators are 0."""
     if sink is not None:
         total = total + jnp.exp(sink - shift)
     return jnp.where(total > 0, total, 1)

@@ -47,9 +47,7 @@ def lags_and_positions(rows: np.ndarray | jax.Array, length: int) -> tuple[jax.A
     "dp-free", formula="z = bias(s)", ref=Ref("wang-e-2024", "Section 3, W_Q = W_K = 0")
 )
 class DotFree(AbstractScore):
-    """No dot product: the logit is the bias, the same for every input, and a head is a
-    convolution.
-    """
+    """No dot product: the logit is the bias, the same for every input: heads are convolutions."""
 
     content_free = True
 

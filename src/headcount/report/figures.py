@@ -226,9 +226,7 @@ def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
 
 
 def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
-    """One row per category; families side by side within it, the numbers of one family on one
-    line.
-    """
+    """One row per category; families side by side, the numbers of one family on one line."""
     colour, count = LIGHT[FAMILIES[number]], len(figure.families)
     shared = [
         row

@@ -78,9 +78,7 @@ def slope_text(table: RateTable) -> str:
 
 
 def compared(table: RateTable) -> str:
-    """A bound from above can be contradicted by slower errors, and is not confirmed by faster
-    ones.
-    """
+    """Slower errors contradict a bound from above; faster ones do not confirm it."""
     if table.budget is not None and table.declared is not None:
         return f"nothing to compare: sum|a| <= {table.budget:g} here, unlimited there"
     return {True: "not contradicted", False: "contradicted", None: "nothing to compare"}[

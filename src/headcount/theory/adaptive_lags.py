@@ -152,9 +152,7 @@ def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 
 def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
-    """Fixed error at lag T minus the lags u < T - B that do not exist for B: sums of |P(u)| from
-    balls.
-    """
+    """The fixed error at lag T without the lags u < T - B, which B does not have; by balls."""
     full = measure(Problem(Lag(T), head_sum.family), head_sum).l1
     with precision(200 + 2 * head_sum.weight_bits):
         pairs = [

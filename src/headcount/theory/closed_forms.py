@@ -287,9 +287,7 @@ def bump_heads(family: AbstractDecay, lag: int, tol: float, step: float, decay: 
 
 
 def best_bump(family: AbstractDecay, lag: int, heads: int) -> tuple[float, float]:
-    """(step, decay) with the smallest bound of (A): the peak where x(T) = 1/2 is widest, decay
-    about 1/T.
-    """
+    """(step, decay) with the smallest bound of (A): widest at x(T) = 1/2, decay about 1/T."""
     scale = float(family.distance(np.array([lag]))[0]) or 1.0
     steps, decays = (0.35, 0.5, math.log(2), 0.9, 1.2, 2.0), (0.3, 0.7, 1.0, 1.5, 2.5)
     candidates = [(dyadic(s / scale), dyadic(g / scale)) for s in steps for g in decays]

@@ -59,9 +59,7 @@ class AbstractFamily(abc.ABC):
 
     @abc.abstractmethod
     def tail(self, curve: Any, start: int) -> arb:
-        """sum_{s >= start} phi(s) as a ball, or an upper bound of it (infinite where it
-        diverges).
-        """
+        """sum_{s >= start} phi(s) as a ball or an upper bound (infinite if it diverges)."""
 
     @abc.abstractmethod
     def probabilities(self, curves: Any, length: int) -> np.ndarray:

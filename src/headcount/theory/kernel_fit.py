@@ -1,5 +1,4 @@
-"""`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is
-worth.
+"""`fit_kernel`: the best sum of heads for a memory kernel, with numbers that tell its worth.
 
     check input -> fit -> freeze the numbers that are returned -> measure them
                 -> certified lower bound -> gate -> float32 and bfloat16 -> what the paper promises

@@ -39,9 +39,7 @@ class TailBalls:
 
 
 def closed_form(kernel: AbstractKernel) -> tuple[AbstractDecay, float] | None:
-    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log`
-    starts).
-    """
+    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, as `log` starts)."""
     if isinstance(kernel, Exponential):
         return Lin(), kernel.rate
     if isinstance(kernel, Power):
@@ -104,9 +102,7 @@ def _ceiling(terms: list[Term], start: int) -> arb:
 
 
 def _l1(terms: list[Term], start: int) -> arb:
-    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside
-    the sum.
-    """
+    """sum_{s >= start} |r(s)|: between zeros of r the absolute value goes outside the sum."""
     ordered = _slow_to_fast(terms, start)
     found = None
     if ordered is not None:

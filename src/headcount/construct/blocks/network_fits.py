@@ -47,9 +47,7 @@ SMOOTH = 1e-6  # on a continuum a certificate pays for steepness, so coefficient
 
 
 def sample(net: ReluNetwork, width: int, seed: int) -> ReluNetwork:
-    """The mean of `width` neurons drawn from the network's own measure; equal draws are one
-    neuron.
-    """
+    """The mean of `width` neurons drawn from the network's measure; equal draws are one neuron."""
     sizes = np.abs(net.b).sum(1) + np.abs(net.c)  # [m]
     mass = np.abs(net.a) * sizes
     gamma = mass.sum()
@@ -77,9 +75,7 @@ def sampling_bound(net: ReluNetwork, width: int, domain: Domain) -> float:
 
 
 def best_sample(net: ReluNetwork, width: int, domain: Domain, seeds: int = SEEDS) -> ReluNetwork:
-    """The draw with the smallest measured error over the domain's points (or a dense set of
-    them).
-    """
+    """The draw with the smallest measured error on the domain's points (or a dense set of them)."""
     points = domain.dense(DENSE)
     wanted = net(points)
     return min(
@@ -102,9 +98,7 @@ def fitted(
 
 
 def random_features(width: int, domain: Domain, seed: int) -> ReluNetwork:
-    """A constant and neurons of unit direction whose kinks pass through random points of the
-    domain.
-    """
+    """A constant and neurons of unit direction with kinks through random points of the domain."""
     generator = np.random.default_rng(seed)
     anchors = domain.dense(max(width, 2), seed + 1)
     through = anchors[generator.integers(0, len(anchors), width)] * generator.uniform(

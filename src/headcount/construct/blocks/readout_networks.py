@@ -170,9 +170,7 @@ def _joined(fits: list[NetworkFit]) -> NetworkFit:
 
 
 def _searched(values, domain: Domain, request: Request, lipschitz: float | None) -> NetworkFit:
-    """A fitted network: of the width asked for, else twice as wide until it leaves half of the
-    tolerance.
-    """
+    """A fitted network: as wide as asked for, else doubled until half of the tolerance is left."""
     if request.width is not None:
         return for_values(values, request.width, domain, lipschitz)
     enough = DEFAULT_ERROR if request.tol is None else request.tol / 2

@@ -79,9 +79,7 @@ Stages = tuple[tuple[int, ...], ...]  # memories, counted from 1, layer by layer
 
 @dataclasses.dataclass(frozen=True)
 class LagNetwork:
-    """g_i (or log g_i) on `arguments` tokens: a network that is off by at most `error` on the
-    letters.
-    """
+    """g_i (or log g_i) on `arguments` tokens: a network off by at most `error` on the letters."""
 
     index: int  # i, from 1
     arguments: int
@@ -100,9 +98,7 @@ class LagNetwork:
         return lipschitz_of(self.network)
 
     def found(self, tokens: Bound, radius: float) -> Bound:
-        """How far the network's value may be off before rounding, for tokens that are off so
-        much.
-        """
+        """How far the network may be off before rounding, for tokens that are off so much."""
         net = self.network
         size = float(np.abs(net.a) @ (np.linalg.norm(net.b, axis=1) * radius + np.abs(net.c))) * (
             net.b.shape[1] + net.neurons + OPERATIONS
@@ -255,9 +251,7 @@ def assemble(wiring: Wiring) -> Draft:
 
 
 def _rounding(wiring: Wiring, net: LagNetwork, bounds: list[Bound]) -> Bound:
-    """The condition for one lag function: it sees x_t exactly and the first memories with their
-    errors.
-    """
+    """The condition for one lag function: x_t is exact, the first memories have their errors."""
     tokens = together(bounds[: net.arguments - 1])
     return net.require_exact(
         tokens, wiring.target.inputs.bound * math.sqrt(net.arguments) + tokens.error

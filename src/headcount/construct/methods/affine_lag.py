@@ -65,9 +65,7 @@ STEPS = 4  # slopes are multiples of 1/4, so that lags are exact in every format
 )
 @dataclasses.dataclass(frozen=True)
 class AffineLag(AbstractMethod):
-    """One dot-product layer without FFN, where the lag is affine in the current token and the
-    readout linear.
-    """
+    """One dot-product layer without FFN, for a lag affine in x_t and a linear readout."""
 
     ref = REF
     cost = 1

@@ -1,5 +1,4 @@
-"""Long lags by depth: a chain of short lags, one per layer, in place of weights that no format
-holds.
+"""Long lags by depth: a chain of short lags, one per layer, instead of weights no format holds.
 
 A linear sum of decaying heads in one layer needs sum|a| that grows exponentially with lag T, where
 lags beyond T exist too (Theorem B). A lag of 1 costs almost nothing, and

@@ -1,5 +1,4 @@
-"""Lags that tokens name, by lin or log heads that are moved: Theorems 4.1 and 4.4, Propositions 4.3
-and 4.5.
+"""Lags that tokens name, by moved lin or log heads: Theorems 4.1, 4.4, Propositions 4.3, 4.5.
 
 Theorem 4.1: an adaptive M-sparse memory by two layers, normalisation-free.
 
@@ -141,9 +140,7 @@ def _nested_reasons(target: AdaptiveMemory) -> list[Refusal]:
 )
 @dataclasses.dataclass(frozen=True)
 class TwoLayers(AbstractMoved):
-    """Two layers for lags that the current token decides; lin or log heads moved by a dot
-    product.
-    """
+    """Two layers for lags that the current token decides; heads moved by a dot product."""
 
     ref = ADAPTIVE
     cost = 2
@@ -177,9 +174,7 @@ class Nested(AbstractMoved):
 @methods.register("deep", formula="as nested with one memory per layer, M + 1 layers", ref=DEEP)
 @dataclasses.dataclass(frozen=True)
 class Deep(AbstractMoved):
-    """M + 1 layers in place of more heads per layer, for lags that the current token decides
-    (K = 0).
-    """
+    """M + 1 layers in place of more heads per layer, for lags that x_t decides (K = 0)."""
 
     ref = DEEP
     cost = 4

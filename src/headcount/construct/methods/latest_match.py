@@ -186,9 +186,7 @@ def followers(x: np.ndarray) -> np.ndarray:
 
 
 def tie(bias: str, rate: float, lag: int) -> float:
-    """What the bias of layer 2 takes from a match at this lag; at least `rate` more with every
-    lag.
-    """
+    """What layer 2's bias takes from a match at this lag; at least `rate` more with every lag."""
     return rate * float(lag) ** 2 if bias == "peak" else rate * float(lag)
 
 

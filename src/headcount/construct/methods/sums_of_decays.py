@@ -228,9 +228,7 @@ def filtered_radius(target: EssentialMemory, request: Request) -> float:
 
 
 def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> DrawnHeads:
-    """The fewest heads for the kernel on the window; one silent head where only lag 0 is left to
-    do.
-    """
+    """The fewest heads for the kernel on the window; one silent head where only lag 0 is left."""
     window = window_of(kernel, request)
     problem = Problem(kernel, family(request.bias), Norm.L1, window)
     if not np.any(problem.target):

@@ -114,9 +114,7 @@ def composed_numbers(lag: int, layers: int) -> Numbers:
 
 
 def _composed(lag: int, layers: int, layer: Callable[[int], np.ndarray]) -> float:
-    """The loss on 1{s = lag} of at most so many layers one after another: any of them may be
-    idle.
-    """
+    """The loss on 1{s = lag} of at most so many layers in a row: any of them may be idle."""
     kernels = [
         functools.reduce(np.convolve, [layer(part) for part in split(lag, used)])[:LENGTH]
         for used in range(1, layers + 1)

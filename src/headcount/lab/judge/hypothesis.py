@@ -102,9 +102,7 @@ class ArmResult:
 
 
 class AbstractClaim(abc.ABC):
-    """One comparison that can be supported or refuted. `metric` is the field of `ArmResult` it
-    reads.
-    """
+    """One comparison to support or refute. `metric` is the field of `ArmResult` that it reads."""
 
     metric: ClassVar[str] = "loss"
     equal_parameters: bool = False
@@ -157,9 +155,7 @@ class Benefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class NoBenefit(AbstractClaim):
-    """`added` is as good as `plain`, no better and no worse than the margin: two one-sided
-    tests.
-    """
+    """`added` is as good as `plain`, within the margin either way: two one-sided tests."""
 
     plain: str
     added: str
@@ -181,8 +177,7 @@ class NoBenefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class BelowThreshold(AbstractClaim):
-    """The best of `candidates` has a loss below `threshold`: some candidate's interval lies below
-    it.
+    """The best of `candidates` has a loss below `threshold`: one's interval lies below it.
 
     Choosing the best after seeing the results is paid for: with k candidates each is tested at
     alpha/k.

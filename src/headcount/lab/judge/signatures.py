@@ -130,9 +130,7 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """A named check: which failure it shows, what identifies it, and which observables can
-    decide it.
-    """
+    """A named check: which failure it shows, what identifies it, which observables decide it."""
 
     failure: Failure
     identified_by: str
@@ -140,9 +138,7 @@ class Signature:
     readings: tuple[Callable[[RunPattern], Iterator[Check]], ...]
 
     def check(self, run: RunPattern) -> Check:
-        """Yes if an observable says yes and none says no, and the other way round; else
-        undecided.
-        """
+        """Yes if an observable says yes and none says no, and conversely; else undecided."""
         checks = [check for reading in self.readings for check in reading(run)]
         if not checks:
             return Check(Answer.UNDECIDED, f"not measured: {self.identified_by}", measured=False)
@@ -191,9 +187,7 @@ class Diagnosis:
 
 
 def diagnose(run: RunPattern, cell: str = "") -> Diagnosis:
-    """The one failure whose signature the run shows; 'none' if it learned the task; else
-    undecided.
-    """
+    """The one failure whose signature the run shows; 'none' if it learned; else undecided."""
     checks = {signature.failure: signature.check(run) for signature in SIGNATURES}
     shown = [failure for failure, check in checks.items() if check.answer is Answer.YES]
     if len(shown) == 1:

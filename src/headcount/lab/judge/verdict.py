@@ -240,9 +240,7 @@ class _Shortfall:
 
 @dataclasses.dataclass(frozen=True)
 class _Reading:
-    """All that is read off the findings of one hypothesis, from which qualifiers and sentences
-    follow.
-    """
+    """What is read off the findings of one hypothesis, for qualifiers and sentences."""
 
     hypothesis: Hypothesis
     found: tuple[Finding, ...]
@@ -286,9 +284,7 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
 
 
 def _blocked(found: Sequence[Finding]) -> Iterable[str]:
-    """What kept comparisons from deciding, each reason once with the parts and cells that it
-    concerns.
-    """
+    """What kept comparisons from deciding: each reason once, with its parts and cells."""
     for reason in dict.fromkeys(finding.blocked for finding in found if finding.blocked):
         where = [
             f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason
@@ -336,9 +332,7 @@ def _outcome(p: float, p_refute: float, alpha: float) -> Outcome:
 
 
 def _groups(found: Mapping[str, Sequence[Finding]], alpha: float, comparisons: int) -> _Groups:
-    """Each name by its findings: all must support, one that refutes after the correction is
-    enough.
-    """
+    """Each name by its findings: all must support, one that refutes after correction is enough."""
     said = {
         name: _outcome(
             max(finding.p for finding in each),

@@ -1,5 +1,4 @@
-"""The store's tables and how they came to be, a row of results and its checksum, how a file is
-opened.
+"""The store's tables and how they came to be; a row of results and its checksum; opening a file.
 
 `STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all
 of them, so the road of a new store and that of an old one are the same, in one transaction each. A
@@ -43,9 +42,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What the store knows of one run that ended. `record` is the trainer's, empty where the run
-    failed.
-    """
+    """What the store knows of one run that ended. `record`: the trainer's, empty if it failed."""
 
     id: str
     # finished (also when training diverged: that is an outcome) or failed (an error, a dead worker)
@@ -56,9 +53,7 @@ class Row:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What must be the same however often, wherever and in whatever order the run is
-        computed.
-        """
+        """What must be the same however often, wherever and in whatever order a run is made."""
         names = ("outcome", "step", "metrics", "final")
         return {
             "id": self.id,
@@ -150,9 +145,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
 
 
 class StoreError(HeadcountError):
-    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written
-    is left.
-    """
+    """The store cannot be written (disk full, locked, vanished). Nothing half-written is left."""
 
 
 @contextlib.contextmanager
@@ -221,9 +214,7 @@ def connect_read_only(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sql
 
 
 def _version(path: Path) -> int:
-    """The schema version of a file, 0 for an empty one, -1 for one that is no store. Nothing is
-    written.
-    """
+    """The schema version of a file: 0 if empty, -1 if it is no store. Nothing is written."""
     require(
         path.is_file(),
         f"{path} is no file",

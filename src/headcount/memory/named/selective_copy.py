@@ -1,5 +1,4 @@
-"""Selective copy: content stands scattered among noise; then it is asked for, item by item, in
-order.
+"""Selective copy: content scattered among noise is asked for, item by item, in order.
 
 Tokens 0, …, symbols-1 are content, `symbols` is noise and `symbols + 1` asks. At the j-th asking
 token the label is the j-th content token so far; everywhere else, or if there are fewer, there is

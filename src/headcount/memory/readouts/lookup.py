@@ -165,9 +165,7 @@ class Lookup(AbstractReadout):
 
 
 def _with_missing(lookup: Lookup, memories: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Letters and table with the zero vector added as a letter of value 0, unless it is a letter
-    already.
-    """
+    """Letters and table with the zero vector as a letter of value 0, unless it is one already."""
     letters = lookup.letters(d)
     table = lookup.table(memories, len(letters))
     if np.any(np.all(letters == 0, axis=1)):

@@ -31,9 +31,7 @@ NEGLIGIBLE = 1e-10
 
 @dataclasses.dataclass(frozen=True)
 class Enclosure:
-    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b. `pieces` counts the
-    work.
-    """
+    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b; work in `pieces`."""
 
     upper: float
     attained: float

@@ -30,9 +30,7 @@ ITERATIONS = 80
 
 @dataclasses.dataclass
 class State:
-    """Iterate. p, q: positive and negative part of the residual (l1) or of y (sup); s1, s2 their
-    slacks.
-    """
+    """Iterate. p, q: positive, negative part of the residual (l1) or y (sup); s1, s2 slacks."""
 
     y: np.ndarray  # [S]
     r: np.ndarray  # [S]

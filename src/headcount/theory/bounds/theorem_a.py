@@ -182,9 +182,7 @@ def _exact_worth(rho: list[arb], s: int, heads: int) -> arb:
 
 
 def _disjoint(worth: np.ndarray, width: int) -> tuple[int, ...]:
-    """Positions at least `width` apart with the largest total worth (dynamic programming over
-    lags).
-    """
+    """Positions at least `width` apart of the largest total worth, by dynamic programming."""
     best, choice = np.zeros(len(worth) + 1), np.zeros(len(worth) + 1, dtype=bool)
     for s, w in enumerate(worth):
         with_it = w + best[max(0, s + 1 - width)]
@@ -238,9 +236,7 @@ def obstruction(
 
 
 def _null_vector(rows: list[list[arb]]) -> list[arb] | None:
-    """w [H+1] with rows w = 0 and last entry 1, or None when the pivots cannot be told from
-    zero.
-    """
+    """w [H+1] with rows w = 0 and last entry 1; None if pivots cannot be told from zero."""
     H = len(rows)
     left, right = arb_mat([row[:H] for row in rows]), arb_mat([[-row[H]] for row in rows])
     try:

@@ -44,9 +44,7 @@ class Block:
 
 
 def zeros_claim(problem: Problem, heads: int) -> Claim | None:
-    """The certified lower bound for at most `heads` heads, or None when no alternating residual
-    was found.
-    """
+    """The certified lower bound for `heads` heads; None when no alternating residual was found."""
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks

@@ -220,9 +220,7 @@ def _smooth(
 
 
 def of_one_sign(point: Point) -> bool:
-    """No heads cancel: the kernel is drawn as a mixture of decays, whose valley is easy to
-    follow.
-    """
+    """No heads cancel: the kernel is drawn as a mixture of decays, an easy valley to follow."""
     return bool(np.all(point.coefficients >= 0) or np.all(point.coefficients <= 0))
 
 

@@ -1,5 +1,4 @@
-"""The optimum for given rates and nothing but its coefficients: exact to 1e-9, whatever they
-cancel.
+"""The optimum for given rates, only its coefficients: exact to 1e-9, whatever they cancel.
 
 The paper's exponents b_0 + d k give columns phi_0 g^k, g = phi(.; d): powers of one function, as
 ill-conditioned as a Vandermonde matrix (10^16 at 24 lin or 8 log heads). Arnoldi's recurrence
@@ -150,9 +149,7 @@ def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
-    """d of row i at the working precision: a lag's is exact, a point's beyond the window is its
-    float.
-    """
+    """d of row i at the working precision: exact for a lag, a float for a point beyond."""
     if i >= len(data.lags):
         return lambda: arb(float(rows.distances[i]))
     return lambda: data.family.exact_distance(int(data.lags[i]))

@@ -30,9 +30,7 @@ MAX_STEPS = 80
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """x, the multipliers z of G x <= h, the multipliers y of the rows, and whether the gap
-    closed.
-    """
+    """x, the multipliers z of G x <= h and y of the rows, and whether the gap closed."""
 
     x: np.ndarray
     z: np.ndarray

@@ -131,9 +131,7 @@ def _bump_columns(centres: np.ndarray, log_p: np.ndarray, length: int) -> np.nda
 def _refined(
     target: np.ndarray, centres: np.ndarray, log_p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variable projection: least squares in centres and widths, the coefficients solved for each
-    time.
-    """
+    """Variable projection: least squares in centres and widths, coefficients solved anew."""
     count, length = len(centres), len(target)
 
     def residual(x: np.ndarray) -> np.ndarray:

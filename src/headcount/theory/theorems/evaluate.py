@@ -89,9 +89,7 @@ def _finish(
     size: float,
     widths: int | None = None,
 ) -> Evaluated:
-    """E_FFN and the record, once E_Attn is known. `size` is the radius of the unperturbed
-    memories.
-    """
+    """E_FFN and the record, once E_Attn is known. `size`: the radius of exact memories."""
     log_attention, n, split, constants = attention
     profile = target.memory_profile()
     reach = size + math.exp(min(log_attention, 700.0))
