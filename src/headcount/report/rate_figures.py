@@ -43,8 +43,7 @@ def _rate_figure(table: RateTable) -> FigureData:
         )
     if any(v is not None for v in table.lower):
         curves.append(Curve("certified lower bound", "lower", x, tuple(table.lower)))
-    # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells
-    # it.
+    # A bound that says nothing would squeeze the figure into a line; the caption tells it.
     useful = tuple(
         v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised
     )

@@ -42,8 +42,7 @@ FASTEST = 64.0
 LEMMAS = {Lin(): Ref("wang-e-2024", "Lemma F.2"), Log(): Ref("wang-e-2024", "Lemma F.5")}
 ROUNDING = 1e-9  # of the budget
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
-# float64 solves the smaller one well and the larger one roughly; the balls decide which was worth
-# more
+# float64 solves the smaller one well and the larger one roughly; the balls decide between them
 LP_WEIGHTS = (1e6, 1e9)
 
 

@@ -234,8 +234,7 @@ def _most_n_exponential(rate: float) -> int:
 def _most_n_power(exponent: float) -> int:
     most = math.floor(0.99 * exponent + 1e-9) - 1
     while most >= 1 and most * 1.01 >= exponent - 1 - 1e-4 * exponent:
-        # Lemma F.6's own condition n (1+a) < beta - 1 - g, which the theorem's range must not
-        # outrun
+        # Lemma F.6's condition n (1+a) < beta - 1 - g, which the theorem's range must not outrun
         most -= 1
     return min(MOST_N, most)
 

@@ -117,8 +117,7 @@ def _l1(terms: list[Term], start: int) -> arb:
     families = {t.family for t in terms}
     if len(families) < 2:
         return between(arb(0), crude)
-    # Curves of two families (a kernel and heads): exact for the heavier family, give or take the
-    # lighter one.
+    # Curves of two families (kernel and heads): exact for the heavier, give or take the lighter.
     groups = sorted(
         ([t for t in terms if t.family == family] for family in families),
         key=lambda g: arb(0) < _crude(g, start) - crude / 2,

@@ -57,8 +57,7 @@ from headcount.theory.problem import Norm, Problem
 FIXED = Ref("wang-e-2024", "Theorem 3.1")
 ESSENTIAL = Ref("wang-e-2024", "Theorem 5.1")
 NORMALISERS = ("none", "softmax-bos", "softmax-tail", "softmax")
-# a fit of H heads has 2H unknowns; an error over more lags than exist bounds that over those that
-# do
+# a fit of H heads has 2H unknowns; an error over more lags than exist bounds that over fewer
 LEAST_WINDOW = 64
 
 

@@ -1,5 +1,4 @@
-"""Depth: how far back can lin heads reach with L layers? A fixed lag T, trained loss against (T,
-L).
+"""Depth: how far back can lin heads reach with L layers? A fixed lag T; trained loss by T and L.
 
 One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T
 (docs/theory.md#weight), and no H < T of them do (Theorem A; x_t comes free through the residual,

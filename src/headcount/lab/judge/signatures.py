@@ -63,8 +63,7 @@ from headcount.lab.judge.patterns import (
     RunPattern,
 )
 
-# of the trivial loss: the normalised MSE below which the paper's task counts as solved (experiment
-# 1b)
+# of the trivial loss: the normalised MSE below which the paper counts a task as solved (1b)
 LEARNED = 0.01
 AT_FLOOR = 3.0  # loss within this factor of the floor: training did what the architecture can
 HELPS, HELPS_NOT = 0.1, 0.5  # a floor that falls to a tenth is a cure, one that keeps half is none

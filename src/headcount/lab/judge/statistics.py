@@ -42,8 +42,7 @@ from scipy import stats
 
 from headcount.core.errors import require
 
-# two pairs give a t-quantile of 6.3 and a standard deviation with one degree of freedom: no
-# evidence
+# two pairs give a t-quantile of 6.3 and a deviation with one degree of freedom: no evidence
 FEWEST_SEEDS = 3
 
 

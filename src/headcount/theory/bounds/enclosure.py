@@ -151,8 +151,7 @@ def _bisect(poly: arb_poly, rest: arb, attained: float) -> tuple[float, float, i
         count += 1
         attained = max(attained, _low(abs(shifted[0])) - _high(rest)) if shifted else attained
         high = _high(sum((abs(c) for c in shifted), arb(0)) + rest)
-        # the remainder cannot be bisected away, so a piece is done when little else is left above
-        # what is attained
+        # bisection leaves the remainder: a piece is done when little else exceeds what is attained
         if high <= attained * (1 + SLACK) + 2 * _high(rest):
             highest = max(highest, high)
             continue

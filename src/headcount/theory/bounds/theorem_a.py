@@ -148,8 +148,7 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
                 for s in range(length)
             ]
         )
-        # Norms other than l1 do not add up over windows in a useful way here: take the best single
-        # lag.
+        # Norms other than l1 do not add up over windows in a useful way: take the best single lag.
         places = _disjoint(worth, 2 * heads + 1) if problem.norm is Norm.L1 else _single(worth)
         total = sum((_exact_worth(rho, s, heads) for s in places), arb(0)) * norm_factor(
             family, problem.norm, heads
