@@ -25,9 +25,7 @@ def bound(
     width: Annotated[int, typer.Option(help="FFN neurons per layer")] = 256,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """What the paper promises, with every constant: the value, or which assumption fails and
-    why.
-    """
+    """What the paper promises, with every constant: the value, or why an assumption fails."""
     from headcount.theory.theorems import bound as evaluate  # jax: not needed for --help
 
     found = evaluate(theorem, target, bias, heads, width)

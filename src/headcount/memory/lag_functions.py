@@ -105,9 +105,7 @@ lag_functions: Registry[AbstractLagFunction] = Registry("lag-function", Abstract
 
 
 def combinations(alphabet: Alphabet | None, arguments: int) -> np.ndarray | None:
-    """All stacks of letters, with the zero vector of a missing token as one more letter.
-    [V^arguments, arguments, d]
-    """
+    """All stacks of letters, a missing token's zero being one more.  [V^arguments, arguments, d]"""
     if alphabet is None:
         return None
     zero = (0.0,) * len(alphabet[0])

@@ -94,9 +94,7 @@ def rows_of_weights(
 def recurrence(
     bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray
 ) -> jax.Array:
-    """Every row of heads e^{-b s}:  state_t = e^{-b} state_{t-1} + u_t, one pass over the
-    sequence.
-    """
+    """Every row of heads e^{-b s} in one pass: state_t = e^{-b} state_{t-1} + u_t."""
     dtype = compute_dtype(u.dtype)
     rate = bias.decay()
     assert rate is not None

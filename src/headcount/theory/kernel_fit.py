@@ -382,9 +382,7 @@ def _assemble(
 
 
 def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
-    """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.
-    [S]
-    """
+    """The sum of heads on lags 0..length-1, at a precision that holds the cancellation.  [S]"""
     with precision(100 + head_sum.weight_bits):
         balls = head_values(
             problem, head_sum.curves, [arb(a) for a in head_sum.coefficients], problem.length

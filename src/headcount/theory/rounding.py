@@ -103,7 +103,7 @@ def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndar
 
 
 def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Errors) -> Rounded:
-    """Error of the evaluation in `dtype`; `exact` is `errors.measure` of the same heads, whose
+    """Error of the evaluation in `dtype`; `exact` is `theory.measure` of the same heads, whose
     tail is added.
     """
     residual = problem.target - rounded_kernel(problem, head_sum, dtype)
@@ -259,9 +259,7 @@ def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndar
 
 
 def _descended(data: Sample, rates: np.ndarray, penalty: float) -> np.ndarray:
-    """The local optimum in the rates, coefficients eliminated (variable projection), sorted.
-    [H]
-    """
+    """The local optimum in the rates, sorted; coefficients eliminated (varpro).  [H]"""
 
     def left(u: np.ndarray) -> np.ndarray:
         return _penalised(data, data.rates_at(u), penalty)[1]

@@ -122,9 +122,7 @@ def _composed(lag: int, layers: int, layer: Callable[[int], np.ndarray]) -> floa
 
 
 def _layer(lag: int) -> np.ndarray:
-    """What one layer of the best heads draws for 1{s = lag}, lag >= 1, its residual at lag 0.
-    [LENGTH]
-    """
+    """What one layer of the best heads draws for 1{s = lag}, lag >= 1, lag 0 free.  [LENGTH]"""
     kernel = fitted(Lag(lag), "lin", HEADS, LENGTH, residual=True).drawn()[:LENGTH]
     kernel[0] = 0.0
     return kernel

@@ -1,5 +1,4 @@
-"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in ball arithmetic by Taylor models of high
-order.
+"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in balls by Taylor models of high order.
 
 Decays are phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the
 function g(b) = sum y_s e^{-b l_s} is

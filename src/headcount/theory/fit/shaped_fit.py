@@ -117,9 +117,7 @@ def _greedy_peaks(problem: Problem, target: np.ndarray, heads: int) -> Candidate
 
 
 def _correlation(values: np.ndarray, bump: np.ndarray) -> np.ndarray:
-    """sum_s values(s) bump(s - c) for every centre c; `bump` is even and given on -S+1..S-1.
-    [S]
-    """
+    """sum_s values(s) bump(s - c) for every centre c; `bump` is even, on -S+1..S-1.  [S]"""
     length = len(values)
     return scipy.signal.fftconvolve(values, bump, mode="full")[length - 1 : 2 * length - 1]
 
