@@ -6,7 +6,8 @@
     floors           what every arm could reach, computed     experiments/computed.py
     verdicts         on hypotheses fixed before               lab/judge
     signatures       why arms failed                          lab/diagnosis.py
-    report           report.html, verdicts.json, arms.csv, figures/, specs/     report/
+    report           report.html, verdicts.json, arms.csv,    report/
+                     figures/, specs/
 
 Everything that can be refused is refused before anything runs, and the folder is made last.
 """
@@ -167,7 +168,8 @@ def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
     unique = len({run.spec.content_hash for study in studies for run in planned(study)})
     counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
     say(
-        f"{counted}, {unique} training runs; profile {profile}: {EXPECTED[profile]} on 2 free cores",
+        f"{counted}, {unique} training runs;"
+        f" profile {profile}: {EXPECTED[profile]} on 2 free cores",
         now=True,
     )
 

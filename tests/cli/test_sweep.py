@@ -22,8 +22,8 @@ from tests.lab.sweep.toy import ToySpec, record
 
 ROOT = Path(__file__).parents[2]
 TOY = (
-    "import sys; import headcount.lab.sweep.trainer as t; from tests.lab.sweep.toy import Toy; t.Trainer = Toy;"
-    " import headcount.cli; headcount.cli.main()"
+    "import sys; import headcount.lab.sweep.trainer as t; from tests.lab.sweep.toy import Toy;"
+    " t.Trainer = Toy; import headcount.cli; headcount.cli.main()"
 )
 PLAN = "baseline: {seconds: 0.01}\naxes:\n  value: [0, 1, 2]\n  shape: [a, b]\nseeds: 2\n"
 

@@ -16,7 +16,8 @@ from tests.construct.drafted import drafted as made
 
 TWO = "adaptive:lag_functions=bits+bits"  # K = 0, M = 2, lags 1 and 2
 # the token found names the next lag
-CHAIN = "adaptive:lag_functions=affine(offset=1.5,slope=0.5,T=2)+affine(offset=1.5,slope=0.5,T=2),nesting=1"
+NEXT = "affine(offset=1.5,slope=0.5,T=2)"
+CHAIN = f"adaptive:lag_functions={NEXT}+{NEXT},nesting=1"
 
 
 def drafted(name: str, target: str | AbstractTarget, **wish) -> Draft:

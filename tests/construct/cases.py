@@ -32,7 +32,7 @@ CASES: list[tuple[str, dict]] = [
     # n-gram, selective-copy
     ("n-gram:n=2,symbols=3", {"bias": "table", "normaliser": "softmax", "length": 24}),
     ("selective-copy:items=2,symbols=2", {"bias": "lin", "length": 24}),
-    # peak-tmx: one head a memory, any lag
+    # peak-tmx: one head per memory, any lag
     ("prop42:read=all", {"bias": "peak", "tol": 1e-6, "length": 24, "normaliser": "softmax-sink"}),
     # adaptive: Theorem 4.1
     (
@@ -55,7 +55,7 @@ CASES: list[tuple[str, dict]] = [
     ),
     # tmx: Proposition 4.3
     ("prop42", {"bias": "lin", "heads": 3, "length": 24, "theorem": "tmx"}),
-    # shaped: one head a lag
+    # shaped: one head per lag
     ("fixed:lags=3+17", {"bias": "peak", "tol": 1e-5, "length": 24, "normaliser": "softmax-sink"}),
     (
         "fixed:lags=5,readout=teacher",

@@ -194,7 +194,7 @@ def _splits(heads: int) -> np.ndarray:
     )
 
 
-def test_depth_saves_heads_a_layer_and_not_in_total(said):
+def test_depth_saves_heads_per_layer_and_not_in_total(said):
     """The best of all splits of 48 heads, with constants computed here; a layer each has no
     better one.
     """
@@ -210,13 +210,13 @@ def test_depth_saves_heads_a_layer_and_not_in_total(said):
     )
     assert counts == list(splits[errors.argmin()])
     *layers, most, deep_total, deep = told(
-        said["F7"], "layers of (#, #, #), at most # a layer, # in total: #"
+        said["F7"], "layers of (#, #, #), at most # per layer, # in total: #"
     )
     assert layers == counts
     assert most == max(counts) < total == deep_total == sum(counts) == 48
     assert shallow == deep == pytest.approx(best, rel=1e-5)
     assert told(
-        said["F7"], "layers of (16, 16, 16), at most # a layer, # in total: #"
+        said["F7"], "layers of (16, 16, 16), at most # per layer, # in total: #"
     ) == pytest.approx((16, 48, equal), rel=1e-5)
     assert equal > best
 
@@ -234,8 +234,8 @@ def test_formulas_of_d2(said):
     assert leaves == pytest.approx((two, more), rel=1e-2)
     needs = told(
         said["11"],
-        "2 layers need # times as many heads per layer as M + 1, with the formulas as D.2 places them"
-        " # times",
+        "2 layers need # times as many heads per layer as M + 1,"
+        " with the formulas as D.2 places them # times",
     )
     assert needs == pytest.approx((two / more, more / two), rel=1e-2)
     assert "H_need in D.2 beside E_Attn of Theorem 4.1 and of Proposition 4.5" in said["11"]

@@ -144,7 +144,7 @@ def test_triangle_has_its_teeth():
     turns = np.flatnonzero(np.diff(np.sign(np.diff(values))))
     assert len(turns) == 2 * 5 - 1
     assert (values.min(), values.max()) == pytest.approx((-1, 1), abs=1e-3)
-    assert Triangle(teeth=5).network(2, 1).neurons == 2 * 5 + 1  # one a piece, and the constant
+    assert Triangle(teeth=5).network(2, 1).neurons == 2 * 5 + 1  # one per piece, and the constant
 
 
 def test_triangle_of_the_mean():
@@ -163,7 +163,7 @@ def test_lookup_reads_its_table_last_memory_fastest():
 def test_lookup_barron_bound_on_one_hot_letters():
     values = (1.0, -2.0, 0.0, 4.0)
     net = Lookup(values=values).network(3, 2)
-    assert net.neurons == 3  # one a combination of nonzero value
+    assert net.neurons == 3  # one per combination of nonzero value
     assert Lookup(values=values).barron(3, 2) == pytest.approx((2 * 2 - 1) * 7)
 
 

@@ -41,12 +41,18 @@ def verdicts() -> tuple[Verdict, ...]:
     tails = Part("16 heads", Benefit(worse="lin-16", better="log-16"))
     width = Part("m = 256", NoBenefit(plain="H-4", added="H-16"))
     hypotheses = (
-        Hypothesis(id="4a", claim="On a heavy-tailed memory, log heads learn better than lin heads.", parts=(tails,), cells=cells,
-                   reported=(Reported("log, 1 head: MSE", 1e-5, "<"), Reported("lin, 64 heads: MSE", 0.19)), expected="supported, trainability only", **common),
+        Hypothesis(id="4a",
+                   claim="On a heavy-tailed memory, log heads learn better than lin heads.",
+                   parts=(tails,), cells=cells, expected="supported, trainability only",
+                   reported=(Reported("log, 1 head: MSE", 1e-5, "<"),
+                             Reported("lin, 64 heads: MSE", 0.19)), **common),
         Hypothesis(id="2a", claim="Width helps a complex readout, heads do not.", parts=(width,),
                    deviations=("x uniform on [-1, 1] instead of one bit",), **common),
-        Hypothesis(id="4b", claim="On a light-tailed memory, lin heads learn better than log heads.", parts=(tails,), **common),
-        Hypothesis(id="1b", claim="One layer is enough for a fixed sparse memory.", parts=(width,), outside="lags 901 to 952 are out of reach", **common),
+        Hypothesis(id="4b",
+                   claim="On a light-tailed memory, lin heads learn better than log heads.",
+                   parts=(tails,), **common),
+        Hypothesis(id="1b", claim="One layer is enough for a fixed sparse memory.", parts=(width,),
+                   outside="lags 901 to 952 are out of reach", **common),
     )  # fmt: skip
     floors = {"lin-16": 4e-8, "log-16": 0.0}
     results = {
@@ -123,14 +129,21 @@ def outcomes() -> tuple[StudyOutcome, ...]:
         bfloat16=4e-3,
     )
     return (
-        studied("1a", arm("L = 4, H = 4", None, learned(1.93, 1.92, 1.94, 5), parameters=151_000), y="nats per token"),
+        studied("1a", arm("L = 4, H = 4", None, learned(1.93, 1.92, 1.94, 5), parameters=151_000),
+                y="nats per token"),
         studied("1b", verdict=judged["1b"]),
-        studied("2a", arm("m = 256, lags 48, 56, 99", far, learned(2.95, 2.9, 3.0, 10)), variant=Variant.AS_WRITTEN),
-        studied("2a", arm("m = 256, lag 1", wave, learned(0.002, 0.0011, 0.0031, 10), parameters=770), verdict=judged["2a"]),
-        studied("4a", arm("lin, 8 heads", lin, learned(0.19, 0.17, 0.22, 10), parameters=25), arm("log, 1 head", exact, learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4),
+        studied("2a", arm("m = 256, lags 48, 56, 99", far, learned(2.95, 2.9, 3.0, 10)),
+                variant=Variant.AS_WRITTEN),
+        studied("2a",
+                arm("m = 256, lag 1", wave, learned(0.002, 0.0011, 0.0031, 10), parameters=770),
+                verdict=judged["2a"]),
+        studied("4a", arm("lin, 8 heads", lin, learned(0.19, 0.17, 0.22, 10), parameters=25),
+                arm("log, 1 head", exact, learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4),
                 verdict=judged["4a"], diagnoses={"lin, 8 heads": diagnose(pattern)}),
         studied("4b", verdict=judged["4b"]),
-        studied("depth", arm("3 layers", None, learned(0.975, 0.96, 0.99, 5)), arm("diverging", None, learned(math.inf, seeds=5, diverged=5)), variant=Variant.FURTHER),
+        studied("depth", arm("3 layers", None, learned(0.975, 0.96, 0.99, 5)),
+                arm("diverging", None, learned(math.inf, seeds=5, diverged=5)),
+                variant=Variant.FURTHER),
     )  # fmt: skip
 
 
@@ -138,16 +151,20 @@ def figures() -> tuple[FigureData, ...]:
     heads = Axis("heads H", "log")
     learned = [2.4 * h**-0.6 for h in HEADS]
     rates = FigureData(
-        "4a-heads", "4a", "Heavy tail s^-0.5: what lin heads could do, and what they learn", heads, Axis("MSE", "log"),
+        "4a-heads", "4a", "Heavy tail s^-0.5: what lin heads could do, and what they learn",
+        heads, Axis("MSE", "log"),
         (
-            Curve("lin learned", "measured", HEADS, (*learned,), (*(0.8 * y for y in learned),), (*(1.3 * y for y in learned),), "lin"),
+            Curve("lin learned", "measured", HEADS, (*learned,), (*(0.8 * y for y in learned),),
+                  (*(1.3 * y for y in learned),), "lin"),
             Curve("lin floor", "floor", HEADS[:4], (1.87, 0.212, 1.7e-3, 4e-8), family="lin"),
-            Curve("log learned", "measured", HEADS, (6e-6, 5e-6, 7e-6, 9e-6, 2e-5, 3e-5, 2e-5), (4e-6,) * 7, (4e-5,) * 7, "log"),
+            Curve("log learned", "measured", HEADS, (6e-6, 5e-6, 7e-6, 9e-6, 2e-5, 3e-5, 2e-5),
+                  (4e-6,) * 7, (4e-5,) * 7, "log"),
             Curve("log floor", "floor", HEADS, (0.0,) * 7, family="log"),
             Curve("log paper", "paper", (1.0,), (1e-5,), family="log"),
             Curve("lin paper", "paper", (64.0,), (0.19,), family="lin"),
         ),
-        "Lines with markers: mean over ten seeds, band: 90% interval. The dashed floors are computed, not trained.",
+        "Lines with markers: mean over ten seeds, band: 90% interval."
+        " The dashed floors are computed, not trained.",
     )  # fmt: skip
     many = tuple(
         Curve(
@@ -181,26 +198,33 @@ def figures() -> tuple[FigureData, ...]:
     dots = FigureData(
         "1a-arms", "1a", "Depth or heads on text", text, Axis("held-out loss, nats per byte"),
         (
-            Curve("stdlib", "measured", (0.0, 1.0, 2.0, 3.0), (2.12, 1.93, 2.04, 2.11), (2.10, 1.92, 2.02, 2.08), (2.14, 1.94, 2.06, 2.14)),
-            Curve("recall", "measured", (0.0, 1.0, 3.0), (2.3, 1.7, 2.25), (2.25, 1.66, 2.2), (2.35, 1.74, 2.3)),
+            Curve("stdlib", "measured", (0.0, 1.0, 2.0, 3.0), (2.12, 1.93, 2.04, 2.11),
+                  (2.10, 1.92, 2.02, 2.08), (2.14, 1.94, 2.06, 2.14)),
+            Curve("recall", "measured", (0.0, 1.0, 3.0), (2.3, 1.7, 2.25),
+                  (2.25, 1.66, 2.2), (2.35, 1.74, 2.3)),
             Curve("recall floor", "floor", (0.0, 1.0), (1.6, 1.5), family="recall"),
         ),
         "Equal parameters within 5%; 90% intervals over five seeds.",
     )  # fmt: skip
     hops = FigureData(
-        "depth-hops", "depth", "Accuracy by hops: a cliff & <not> a slope, for $3", Axis("hops"), Axis("accuracy"),
+        "depth-hops", "depth", "Accuracy by hops: a cliff & <not> a slope, for $3",
+        Axis("hops"), Axis("accuracy"),
         tuple(
-            Curve(f"{layers} layers", "measured", (1.0, 2.0, 3.0, 4.0), tuple(0.99 if hop < layers else 0.35 - 0.02 * layers for hop in range(1, 5)))
+            Curve(f"{layers} layers", "measured", (1.0, 2.0, 3.0, 4.0),
+                  tuple(0.99 if hop < layers else 0.35 - 0.02 * layers for hop in range(1, 5)))
             for layers in (2, 3, 4)
         ),
         "Each extra layer follows one more pointer.",
     )  # fmt: skip
     lags = tuple(float(s) for s in range(1, 400))
     slope = FigureData(
-        "rates-lag", "rates", "Error by lag with a fitted law", Axis("lag", "log"), Axis("error", "log"),
+        "rates-lag", "rates", "Error by lag with a fitted law",
+        Axis("lag", "log"), Axis("error", "log"),
         (
-            Curve("error", "measured", lags, tuple(s**-1.5 * (1 + 0.2 * math.sin(s)) for s in lags), family="lin"),
-            Curve("slope", "fit", (1.0, 399.0), (1.0, 399.0**-1.5), family="slope -1.50 [-1.53, -1.47]"),
+            Curve("error", "measured", lags,
+                  tuple(s**-1.5 * (1 + 0.2 * math.sin(s)) for s in lags), family="lin"),
+            Curve("slope", "fit", (1.0, 399.0), (1.0, 399.0**-1.5),
+                  family="slope -1.50 [-1.53, -1.47]"),
             Curve("bound", "promised", (1.0, 399.0), (40.0, 0.2), family="lin"),
             Curve("float32", "representable", (1.0, 100.0, 399.0), (1.0, 2e-3, 1e-3), family="lin"),
         ),
@@ -211,10 +235,12 @@ def figures() -> tuple[FigureData, ...]:
 
 def report(**changes) -> Report:
     errata = (
-        (Erratum("18", "Section 6, 4a", "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.", "The value is not finite, and t^-0.5 is not summable.",
+        (Erratum("18", "Section 6, 4a", "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.",
+                 "The value is not finite, and t^-0.5 is not summable.",
                  "Uses lags 1 to 999 and says 'finite window'.", seen="Section 6"),
          "Lag 0 has infinite weight; the sum over lags grows like the square root of the window."),
-        (Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.", "Any function of one bit is a relu(x) + b relu(-x).",
+        (Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.",
+                 "Any function of one bit is a relu(x) + b relu(-x).",
                  "Runs it as written, and a triangle wave of 32 teeth as meant.", seen="Section 6"),
          "Two neurons reproduce every such readout exactly."),
     )  # fmt: skip

@@ -12,8 +12,8 @@ from headcount.report.from_studies import report_of
 X = (1.0, 2.0, 3.0, 4.0, 5.0)
 Y = (1.0, 1.0, 0.1, 0.01, 0.001)
 TABLE = RateTable(
-    "t", Family.FIXED, "lin", "heads", "l1 error", X, Y, (None,) * 5, (0.9, 0.9, 0.05, None, None), fitted_slope(X, Y, trivial=0.999),
-    -1.0, Ref("headcount", "x"),
+    "t", Family.FIXED, "lin", "heads", "l1 error", X, Y, (None,) * 5, (0.9, 0.9, 0.05, None, None),
+    fitted_slope(X, Y, trivial=0.999), -1.0, Ref("headcount", "x"),
 )  # fmt: skip
 
 

@@ -80,8 +80,9 @@ def test_another_process_gives_the_same_bits(alone):
 
     spec, run = next(iter(alone.values()))
     code = (
-        "import json, sys; from headcount.train.run import train_group; from headcount.train.run_spec"
-        " import RunSpec\nspec = RunSpec.from_values(json.loads(sys.argv[1]));"
+        "import json, sys; from headcount.train.run import train_group;"
+        " from headcount.train.run_spec import RunSpec\n"
+        "spec = RunSpec.from_values(json.loads(sys.argv[1]));"
         " print(json.dumps(next(train_group([spec]))[1].to_json()))"
     )
     done = subprocess.run(

@@ -9,8 +9,7 @@ import os
 import sys
 
 # The matrices of kernel fits are small: a second BLAS thread only spins (ten times the CPU time on
-# a busy machine). Read when numpy loads, so set before any of our imports; a user's own setting
-# wins.
+# a busy machine). Read when numpy loads, so set before our imports; a user's own setting wins.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # XLA splits work by the cores it sees, which changes the order of sums: with one, a run's figures
 # are those of a sweep's worker, to the bit, and small models train in half the CPU time.

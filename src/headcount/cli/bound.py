@@ -21,13 +21,11 @@ def bound(
         ),
     ],
     bias: Annotated[str, typer.Option(help="lin or log")] = "lin",
-    heads: Annotated[int, typer.Option(help="heads a layer")] = 8,
-    width: Annotated[int, typer.Option(help="FFN neurons a layer")] = 256,
+    heads: Annotated[int, typer.Option(help="heads per layer")] = 8,
+    width: Annotated[int, typer.Option(help="FFN neurons per layer")] = 256,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """What the paper promises, with every constant: the value, or which assumption fails and
-    why.
-    """
+    """What the paper promises, with every constant: the value, or why an assumption fails."""
     from headcount.theory.theorems import bound as evaluate  # jax: not needed for --help
 
     found = evaluate(theorem, target, bias, heads, width)

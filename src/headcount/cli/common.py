@@ -55,9 +55,7 @@ def number(value: float | None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Exactly one JSON document on stdout. Infinite and undefined numbers become null: JSON has
-    no others.
-    """
+    """Exactly one JSON document on stdout; infinite and undefined numbers become null."""
     sys.stdout.write(json.dumps(_finite(value), indent=2, allow_nan=False) + "\n")
 
 

@@ -25,7 +25,7 @@ def fit(
     kernel: Annotated[
         str,
         typer.Argument(
-            help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value a lag"
+            help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value per lag"
         ),
     ],
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",

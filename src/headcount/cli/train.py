@@ -33,9 +33,7 @@ def train(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """Train one model on one memory and say what it learned. A run that diverges is a result
-    too.
-    """
+    """Train one model on one memory and say what it learned. Divergence is a result too."""
     values = with_changes(read_mapping(spec), changes or [])
     if out is not None:
         refuse_occupied(out)

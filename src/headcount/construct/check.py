@@ -1,5 +1,4 @@
-"""Every build is checked: promises layer by layer, answers against the target's own float64
-reference.
+"""Every build is checked: promises layer by layer, answers against the float64 reference.
 
 Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant
 or alternating), the shortest and the longest, and adversarial ones: starting from random sequences,
@@ -186,9 +185,7 @@ def _adversarial(
 def check(
     target: AbstractTarget, request: Request, draft: Draft
 ) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
-    """Errors in float64 and in float32 and the budget; `CheckFailed` where a promise is not
-    kept.
-    """
+    """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken."""
     inputs = probes(target, request, draft.model, draft.only_longest)
     with jax.enable_x64(True):
         wide = in_precision(draft.model, Precision.FLOAT64)

@@ -34,8 +34,7 @@ def construct(
     length: int | None = None,
     theorem: str | None = None,
 ) -> Construction:
-    """A model by formula for a target, checked against the target's float64 reference; no training
-    anywhere.
+    """A model by formula for a target, checked against its float64 reference; nothing is trained.
 
     Give `tol` (the largest error allowed) or `heads`. `width` limits the FFN neurons, `length` is
     the longest sequence to serve, `theorem` names the method (see `headcount list

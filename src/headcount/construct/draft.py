@@ -96,9 +96,7 @@ class Bound:
         return Bound(self.error + other.error, self.amplification + other.amplification)
 
     def through(self, lipschitz: float, size: float = 0.0) -> "Bound":
-        """After a map with this Lipschitz constant, itself computed with `size` units of
-        rounding.
-        """
+        """After a map with this Lipschitz constant, itself computed with `size` rounding units."""
         return Bound(lipschitz * self.error, lipschitz * self.amplification + size)
 
 

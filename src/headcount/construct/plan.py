@@ -260,9 +260,7 @@ def tokens_of(target: AbstractTarget) -> Tokens:
 def _excluded(
     row: Row, subject: str, claims: tuple[Claim, ...], question: Scope, refusal: Unreachable
 ) -> Row:
-    """Out of reach where a claim about this very target covers the question; else undecided, and
-    why.
-    """
+    """Out of reach where a claim about this target covers the question; else undecided, and why."""
     tol = row.request.tol or math.inf
     # what is proved of one kernel says nothing of a target that is more than it
     if any(claim.subject == subject and claim.excludes(question, tol) for claim in claims):

@@ -56,8 +56,7 @@ def words(key: jax.Array, count: int) -> jax.Array:
         first, second = threefry(jax.random.key_data(key), jnp.zeros_like(low), low)
         return jnp.array(True), first ^ second
 
-    # A loop of one turn: its result is stored, where XLA would compute a word anew for every bit
-    # taken from it.
+    # A loop of one turn: its result is stored, else XLA computes a word anew for every bit taken.
     return jax.lax.while_loop(
         lambda state: ~state[0], draw, (jnp.array(False), jnp.zeros(count, jnp.uint32))
     )[1]

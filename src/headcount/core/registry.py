@@ -141,7 +141,7 @@ class Registry(Generic[T]):
             require(
                 name not in self._entries,
                 f"{self.noun} {name!r} registered twice",
-                "one entry a name",
+                "one entry per name",
                 "choose another name",
             )
             part.kind = name  # type: ignore[attr-defined]

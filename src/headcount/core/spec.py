@@ -23,9 +23,7 @@ class SpecError(InputError):
 
 
 class Spec(Options):
-    """A frozen record of plain values. An unknown key is an error that names the nearest valid
-    one.
-    """
+    """A frozen record of plain values. An unknown key is an error that names the nearest one."""
 
     def __init__(self, **values: Any):
         try:
@@ -35,9 +33,7 @@ class Spec(Options):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Validate a mapping (from JSON, YAML, TOML or a command line); all faults at once, on
-        one line.
-        """
+        """Validate a mapping (JSON, YAML, TOML, command line); all faults at once, on one line."""
         return cls(**dict(values))
 
     def to_plain(self) -> dict[str, Any]:
@@ -46,9 +42,7 @@ class Spec(Options):
 
 
 def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> SpecError:
-    """Every fault of a failed validation as one `InputError`; `keys` are the valid top-level
-    names.
-    """
+    """Every fault of a failed validation as one `InputError`; `keys` are the top-level names."""
     reasons = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"])
@@ -104,9 +98,7 @@ def plain(value: Any) -> Any:
 
 
 def canonical_json(value: Any) -> str:
-    """Sorted keys, no spaces: equal specs give equal text, whatever the order they were written
-    in.
-    """
+    """Sorted keys, no spaces: equal specs give equal text, in whatever order they were written."""
     return json.dumps(
         plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )

@@ -48,9 +48,7 @@ def promised_bound() -> str:
 
 
 def trained_beside_possible(heads: int = 8) -> str:
-    """What heads could reach beside a trained loss (4a), and what they cannot beside a reported
-    one (2b).
-    """
+    """What heads could reach beside a trained loss (4a), or cannot beside a reported one (2b)."""
     could = fitted(experiment_4a.KERNEL, "lin", heads, experiment_4a.LAGS + 1).error.l2 ** 2
     possible = f"4a: {heads} lin heads could leave {could:.2g} of {experiment_4a.ENERGY:.3g}"
     below = f"{possible}, reported for 64 trained ones: {experiment_4a.REPORTED['lin-64']:g}"
@@ -61,9 +59,7 @@ def trained_beside_possible(heads: int = 8) -> str:
 
 
 def heavy_tail(sizes: tuple[int, ...] = (1000, 10_000, 100_000), summable: float = 2.5) -> str:
-    """The partial sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is
-    about.
-    """
+    """The sums of s^-1/2 and its value at lag 0, beside a kernel that Theorem 5.1 is about."""
     slow, fast = experiment_4a.KERNEL, Power(summable)
     with np.errstate(divide="ignore"):
         zero = float(slow.formula(np.float64(0), np))
@@ -137,8 +133,8 @@ def doubling() -> str:
 
 
 def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str:
-    """One layer that shares its heads, its blocks orthogonal; a layer a memory with as many
-    heads; a layer a memory with equal heads.
+    """Three errors: one layer that shares its heads, its blocks orthogonal; one layer per memory
+    with as many heads; one layer per memory with equal heads.
     """
     logs = [lag_lemma("lin", T).log_constant(n) for T in lags]
     counts = split(logs, n, heads)
@@ -149,7 +145,8 @@ def depth(lags: tuple[int, ...] = (2, 4, 8), n: int = 2, heads: int = 48) -> str
         errors = [math.exp(c) * h**-n for c, h in zip(logs, layers, strict=True)]
         deep = functools.reduce(math.hypot, errors)  # layer by layer, each adds its block
         rows.append(
-            f"layers of {layers}, at most {max(layers)} a layer, {sum(layers)} in total: {deep:.6g}"
+            f"layers of {layers}, at most {max(layers)} per layer,"
+            f" {sum(layers)} in total: {deep:.6g}"
         )
     return f"errors C H_k^-n of lin heads, lags {lags}, n = {n}: " + "; ".join(rows)
 
@@ -249,11 +246,12 @@ def signs(count: int = 3) -> str:
 
 
 def jackson(n: int, m: int) -> float:
-    """m^n times the error of polynomials of degree m - 1 on [0, 1], for |f^(n)| <= 1 and f^(j)(0) =
-    0, j <= n: the smaller of two bounds.
+    """m^n times the error of polynomials of degree m - 1 on [0, 1], for functions with |f^(n)| <= 1
+    and f^(j)(0) = 0 for j <= n: the smaller of two bounds.
 
-    Favard and Sinwel (m >= n)          K_n 2^-n (m-n)!/m! interpolation at Chebyshev points   2
-    4^-k/k! |f^(k)|, k = min(n, m), and |f^(m)| <= |f^(n)|/(n-m)! where m < n
+        Favard and Sinwel (m >= n)           K_n 2^-n (m-n)!/m!
+        interpolation at Chebyshev points    2 4^-k/k! |f^(k)|,  k = min(n, m),
+                                             |f^(m)| <= |f^(n)|/(n-m)! where m < n
     """
     k = min(n, m)
     nodes = math.log(2) - k * math.log(4) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -72,17 +72,14 @@ def loss_bound(
     return LossBound(value, certificate, words)
 
 
-# rounding costs this factor, and leaves this part of the kernel: a fit for the format is worth its
-# time
+# rounding costs this factor, and leaves this part of the kernel: a fit for the format pays
 SPOILT, NOTICEABLE = 1.001, 1e-6
 SEARCHED = 8  # heads of such a fit at most: more heads contain them
 
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """Heads and their l2 error in a number format; `head_sum` is None for shapes that are no sum
-    of decays.
-    """
+    """Heads and their l2 error in a number format; `head_sum` is None for shapes."""
 
     head_sum: HeadSum | None
     error: float

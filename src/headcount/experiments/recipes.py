@@ -57,9 +57,7 @@ WIDTH = 64
 
 
 def linear_model(bias: Mapping[str, Any] | str, heads: int) -> dict[str, Any]:
-    """Heads and a linear readout of the stream: the kernel of a head sum, with x_t through the
-    residual.
-    """
+    """Heads and a linear readout of the stream: the kernel of a head sum, x_t by the residual."""
     return {
         "attention": "dp-free",
         "ffn": "none",
@@ -121,16 +119,12 @@ def near_run(
 
 
 def far_memory(name: str, reading: str) -> str:
-    """The printed target, its numbers read as positions (lags 901, 944, 952) or as lags (48, 56,
-    99).
-    """
+    """The printed target, its numbers as positions (lags 901, 944, 952) or lags (48, 56, 99)."""
     return f"{name}:reading={reading}"
 
 
 def far_run(memory: str, bias: str, profile: Profile, **changes: Any) -> dict[str, Any]:
-    """The printed setting: N = 1000, read at position 1000, H = 32, m = 256, batches of 100
-    signs.
-    """
+    """The printed setting: N = 1000, read at 1000, H = 32, m = 256, batches of 100 signs."""
     return {
         "memory": memory,
         "model": {
@@ -187,9 +181,7 @@ def text(size: TextSize, corpus: str | None) -> dict[str, Any]:
 
 
 def check_corpus(size: TextSize, corpus: str) -> None:
-    """Refuse texts that do not have a window for training and one for testing, before anything
-    runs.
-    """
+    """Refuse texts without a window for training and one for testing, before anything runs."""
     built = targets.build(text(size, corpus))
     assert isinstance(built, Stdlib)
     for split in (built, built.held_out()):
@@ -231,7 +223,5 @@ def recipe(length: int, batch: int, steps: int, lr: float, tests: int) -> dict[s
 
 
 def queries_as_neurons(width: int, head_dim: int, heads: int) -> int:
-    """Neurons that weigh as much as the query and key maps: 2 H q D numbers against 2 D + 1 a
-    neuron.
-    """
+    """Neurons as heavy as the query and key maps: 2 H q D numbers against 2 D + 1 per neuron."""
     return round(2 * heads * head_dim * width / (2 * width + 1))

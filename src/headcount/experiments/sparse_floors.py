@@ -2,8 +2,8 @@
 
 **A floor for affine readouts** (docs/numerics.md#affine-floors). Let y = g(x_{t-T1}, …, x_{t-TM})
 with independent signs, and write g in the Walsh basis: y = c + sum_i c_i x_{t-Ti} + rest. An affine
-readout of x_t (the residual) and of lin or log heads answers c' + r x_t + sum_s kappa(s) x_{t-s},
-so
+readout of x_t (the residual) and of lin or log heads answers c' + r x_t + sum_s kappa(s) x_{t-s}.
+Therefore
 
     E (answer - y)^2 >= Var(rest) + || sum_i c_i 1{s=Ti} - kappa ||_2^2   over the lags s >= 1,
 
@@ -256,11 +256,11 @@ def code_numbers(
     """Signs at lags 1 and 2: one head is a code of them, and a readout with plateaus decodes it
     without error.
 
-    v = sum_{s>=1} phi(s) x_{t-s} (lag 0 leaves through the residual) lies within r = sum_{s>=3}
-    phi(s) of one of the four centres ±phi(1) ± phi(2), and these intervals are disjoint where
-    phi(2) > r and phi(1) - phi(2) > r. A piecewise linear function that is constant on each has at
-    most 8 corners. The network is evaluated on random sequences in float64, in float32, and in
-    float32 with weights rounded to bfloat16. More `layers` pass it on.
+    v = sum_{s>=1} phi(s) x_{t-s} (lag 0 leaves through the residual) lies within
+    r = sum_{s>=3} phi(s) of one of the four centres ±phi(1) ± phi(2), and these intervals are
+    disjoint where phi(2) > r and phi(1) - phi(2) > r. A piecewise linear function that is constant
+    on each has at most 8 corners. The network is evaluated on random sequences in float64, in
+    float32, and in float32 with weights rounded to bfloat16. More `layers` pass it on.
     """
     memory = fixed_memory(target)
     assert memory.lags == (1, 2)

@@ -37,9 +37,7 @@ VARIANCE = 1 / 3
 
 
 def possible(teeth: int, neurons: int) -> float:
-    """The mean squared error of the network above, exactly: half a piece is lost to the way back
-    to 0.
-    """
+    """The network's exact mean squared error: half a piece is lost on the way back to 0."""
     pieces = 2 * teeth
     if neurons >= pieces + 1:
         return 0.0
@@ -86,9 +84,8 @@ def lower(teeth: int, neurons: int, grid: int = GRID) -> float:
     # best[j]: least error up to a breakpoint in cell j, that is up to grid point j.
     best = cost[0, :cells].copy()
     for _ in range(neurons - 1):
-        # From a breakpoint in cell i to one in cell j >= i: grid points i+1 .. j (nothing for
-        # neighbours).
-        # [i, j], i < j
+        # From a breakpoint in cell i to one in cell j > i: the grid points i+1 .. j, none for
+        # neighbours; [i, j].
         steps = np.where(
             np.tri(cells, cells, -1, dtype=bool).T, cost[1 : cells + 1, :cells], np.inf
         )

@@ -57,9 +57,7 @@ def diagnosed(outcome: StudyOutcome) -> dict[str, Diagnosis]:
 
 
 def observed(outcome: StudyOutcome) -> dict[str, RunPattern]:
-    """The pattern of every arm that has one. Runs that diverged have no pattern and are left
-    out.
-    """
+    """The pattern of every arm that has one; runs that diverged have none."""
     kept = {
         each.arm.name: [f for f in each.finals if math.isfinite(f.get("eval_loss", math.inf))]
         for each in outcome.arms
@@ -206,9 +204,7 @@ def _hops(
 def _deeper(
     hops: int, arms: Sequence[Arm], specs: Mapping[str, RunSpec], finals: Finals, symbols: int
 ) -> float:
-    """The best accuracy at so many hops of an arm with layers that suffice; chance where there
-    is none.
-    """
+    """The best accuracy at so many hops of an arm deep enough; chance where there is none."""
     found = [1 / symbols]
     for arm in arms:
         spec = specs[arm.name]
@@ -263,8 +259,10 @@ def reach_of(target: EssentialMemory, length: int) -> int:
     """The lag beyond which all kernels hold less than a tenth of the energy that counts as learned.
 
     >>> from headcount.memory.kernels import Exponential, Power
-    >>> reach_of(EssentialMemory((Exponential(0.5),)), 256), reach_of(EssentialMemory((Power(0.5),)), 256) > 200
-    (6, True)
+    >>> reach_of(EssentialMemory((Exponential(0.5),)), 256)
+    6
+    >>> reach_of(EssentialMemory((Power(0.5),)), 256) > 200
+    True
     """
     energy = np.sum([kernel.values(length) ** 2 for kernel in target.kernel], axis=0)  # [N]
     beyond = np.cumsum(energy[::-1])[::-1]  # energy at lags >= s

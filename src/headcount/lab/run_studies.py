@@ -48,9 +48,7 @@ class PlannedRun:
 
 
 def planned(study: Study) -> list[PlannedRun]:
-    """Every run of a study: arms x cells x seeds. Paired: the same seed means the same data in
-    every arm.
-    """
+    """Every run of a study: arms x cells x seeds. A seed means the same data in every arm."""
     return [
         PlannedRun(study.key, arm.name, cell, seed, RunSpec.from_values({**fields, "seed": seed}))
         for arm in study.arms

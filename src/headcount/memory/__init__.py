@@ -1,3 +1,1 @@
-"""Targets with known memory: three families, their readouts, kernels and inputs, and the named
-instances.
-"""
+"""Targets with known memory: three families, their readouts, kernels, inputs, named instances."""

@@ -39,9 +39,7 @@ from headcount.memory.target import AbstractMemory, Family, MemoryProfile, targe
 
 @dataclasses.dataclass(frozen=True)
 class LagBound:
-    """What Theorems 4.1 and 4.4 need of one lag function; None where the tokens are not finitely
-    many.
-    """
+    """What Theorems 4.1 and 4.4 need of one lag function; None where tokens are not finite."""
 
     arguments: int
     largest: int  # T_i
@@ -169,8 +167,9 @@ class AdaptiveMemory(AbstractMemory):
 
 
 def fetched(x: jax.Array, rows: np.ndarray, lag: jax.Array) -> jax.Array:
-    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.  [B, N,
-    d], [B, R] → [B, R, d]
+    """x_{t-lag} for lags that differ by sequence and row, zero before the first token.
+
+    [B, N, d], [B, R] → [B, R, d]
     """
     index = jnp.asarray(rows, jnp.int32)[None, :] - lag
     found = jnp.take_along_axis(x, jnp.maximum(index, 0)[:, :, None], axis=1)

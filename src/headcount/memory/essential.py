@@ -1,5 +1,6 @@
-"""H^Ess: y_t = f((X*rho_1)(t), …, (X*rho_M)(t)), (X*rho)(t) = sum_{s>=0} rho(s) x_{t-s} (paper, eq.
-(13)).
+"""H^Ess: memories that decay (paper, eq. (13)).
+
+    y_t = f((X*rho_1)(t), …, (X*rho_M)(t)),   (X*rho)(t) = sum_{s>=0} rho(s) x_{t-s}.
 
 The memory is dense, and sparse only in effect: the kernels decay. On a finite sequence the sum
 stops at the first token. Readouts see x_t as slot 0 (it is X*delta_0, and the residual's block 0:

@@ -75,8 +75,9 @@ class FixedMemory(AbstractMemory):
 
 
 def lagged(x: jax.Array, rows: np.ndarray, lags: tuple[int, ...]) -> jax.Array:
-    """x_{t-s} for static rows and lags, zero before the first token.  [B, N, d] → [B, R, lags,
-    d]
+    """x_{t-s} for static rows and lags, zero before the first token.
+
+    [B, N, d] → [B, R, lags, d]
     """
     index = rows[:, None] - np.asarray(lags)[None, :]  # [R, lags]
     found = jnp.take(x, jnp.asarray(np.maximum(index, 0)), axis=1)

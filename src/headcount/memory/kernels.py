@@ -223,9 +223,7 @@ class Morlet(AbstractKernel):
 @kernels.register("window", formula="rho(s) = kernel(s) if s < length else 0", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class Window(AbstractKernel):
-    """Another kernel cut off after a number of lags; without one, the moving sum of `length`
-    tokens.
-    """
+    """Another kernel cut off after some lags; without one, the moving sum of `length` tokens."""
 
     length: int
     kernel: AbstractKernel | None = None
@@ -297,9 +295,7 @@ class ArrayKernel(AbstractKernel):
 @kernels.register("file", formula="rho(s) = row s of a .npy or .csv file, 0 beyond", ref=PAPER_51)
 @dataclasses.dataclass(frozen=True)
 class FileKernel(AbstractKernel):
-    """One value per lag, from lag 0, read from a `.npy` or `.csv` file; the content's hash is
-    part of the spec.
-    """
+    """One value per lag from lag 0, from a `.npy` or `.csv` file; its hash is part of the spec."""
 
     path: str
     sha256: str = ""

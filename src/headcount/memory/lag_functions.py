@@ -105,9 +105,7 @@ lag_functions: Registry[AbstractLagFunction] = Registry("lag-function", Abstract
 
 
 def combinations(alphabet: Alphabet | None, arguments: int) -> np.ndarray | None:
-    """All stacks of letters, with the zero vector of a missing token as one more letter.
-    [V^arguments, arguments, d]
-    """
+    """All stacks of letters, a missing token's zero being one more.  [V^arguments, arguments, d]"""
     if alphabet is None:
         return None
     zero = (0.0,) * len(alphabet[0])
@@ -187,14 +185,14 @@ class Table(AbstractLagFunction):
         object.__setattr__(
             self, "alphabet", tuple(tuple(float(c) for c in letter) for letter in self.alphabet)
         )
-        require(self.lags, "a table without lags", "one lag a letter", "give lags=…")
+        require(self.lags, "a table without lags", "one lag per letter", "give lags=…")
         fix = "lags count back from the read position; lag 0 needs allow_zero=true"
         require(min(self.lags) >= self.lowest, f"lags {self.lags}", f"at least {self.lowest}", fix)
         matched = len(self.alphabet) in (0, len(self.lags))
         require(
             matched,
             f"{len(self.lags)} lags for {len(self.alphabet)} letters",
-            "one lag a letter",
+            "one lag per letter",
             "match them",
         )
         require(
@@ -216,7 +214,7 @@ class Table(AbstractLagFunction):
             d == size,
             f"tokens of size {d}",
             f"size {size}, that of a letter",
-            "one lag a letter (one-hot where no alphabet is given)",
+            "one lag per letter (one-hot where no alphabet is given)",
         )
 
     def _letters(self) -> tuple[np.ndarray, np.ndarray]:
@@ -253,8 +251,7 @@ class Table(AbstractLagFunction):
 )
 @dataclasses.dataclass(frozen=True)
 class Bits(AbstractLagFunction):
-    """The lag spelt in binary by the signs of all arguments so far, the current token being the
-    lowest bit.
+    """The lag in binary, by the signs of all arguments so far; x_t is the lowest bit.
 
     On tokens -1, 0, 1 the bit is relu(x), so g = first + stride sum_i 2^i relu(x_i) is its own
     network.

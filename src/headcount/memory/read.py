@@ -1,6 +1,4 @@
-"""Where a sequence is read: at one position, at the last one, or everywhere. Positions count
-from 1.
-"""
+"""Where a sequence is read: at one position, the last, or everywhere. Positions count from 1."""
 
 import abc
 import dataclasses

@@ -59,8 +59,8 @@ class MemoryProfile:
 
     @property
     def retrievals(self) -> int:
-        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice (Theorem 4.4;
-        docs/errata.md#e7).
+        """Sequential retrievals r = K + 1{M > K}: r + 1 layers suffice
+        (Theorem 4.4; docs/errata.md#e7).
         """
         return (
             self.nesting + (self.memories > self.nesting) if self.family is Family.ADAPTIVE else 1
@@ -72,9 +72,7 @@ class MemoryProfile:
 
 
 class AbstractTarget(abc.ABC):
-    """A map from sequences to outputs. Subclasses are frozen dataclasses whose fields are their
-    options.
-    """
+    """A map from sequences to outputs. Subclasses are frozen dataclasses of their options."""
 
     kind: ClassVar[str]
     causal: ClassVar[bool] = True  # False: the answer is the next token, as for a corpus
@@ -109,15 +107,11 @@ class AbstractTarget(abc.ABC):
 
     @abc.abstractmethod
     def sample(self, key: jax.Array, batch: int, length: int) -> Batch:
-        """Fresh sequences with their answers at `self.read`; works inside jit (batch and length
-        static).
-        """
+        """Fresh sequences with answers at `self.read`; works inside jit (static sizes)."""
 
     @abc.abstractmethod
     def evaluate(self, x: jax.Array, read: AbstractRead | None = None) -> jax.Array:
-        """The answers for given sequences, [B, R, o] or [B, R]; lags before the first token read
-        zeros.
-        """
+        """Answers for given sequences, [B, R, o] or [B, R]; zeros before the first token."""
 
     @abc.abstractmethod
     def reference(self, x: np.ndarray, read: AbstractRead | None = None) -> np.ndarray:

@@ -166,9 +166,7 @@ class LSTM(AbstractEmbedded):
     ref=Ref("gu-2022", "S4D, zero-order hold"),
 )
 class DiagonalSSM(AbstractEmbedded):
-    """A diagonal linear recurrence with decaying complex modes, a skip connection, a ReLU layer
-    and a linear readout.
-    """
+    """A diagonal linear recurrence of decaying complex modes, a skip, a ReLU layer, a readout."""
 
     embedding: LinearEmbedding | TokenEmbedding
     log_decay: jax.Array  # [D, S]
@@ -292,8 +290,7 @@ class CausalConvolution(AbstractEmbedded):
     ref=Ref("wang-e-2024", "Section 2.2, attention alone"),
 )
 class Heads(AbstractBaseline):
-    """Bare heads: one dot-product-free attention layer on the tokens themselves, with nothing
-    around it.
+    """Bare heads: one dot-product-free attention layer on the tokens themselves, nothing else.
 
     The paper does not say which maps around the heads were trained in experiments 4a and 4b; this
     is the barest reading. It learns the same kernels more slowly than heads with trained maps

@@ -28,8 +28,9 @@ LEAST_BLOCK, MOST_BLOCKS = 128, 8
 def attend(
     q: jax.Array, k: jax.Array, v: jax.Array, bias: jax.Array, sink: jax.Array | None
 ) -> jax.Array:
-    """[B, H, N, q] twice, [B, H, N, v], bias [H, N, N] (-inf where a row must not look), sink
-    [H, N] → [B, H, N, v]
+    """q and k [B, H, N, q], v [B, H, N, v], bias [H, N, N], sink [H, N] → [B, H, N, v].
+
+    The bias is -inf where a row must not look.
     """
     batch, heads, length, _ = q.shape
     part = next(

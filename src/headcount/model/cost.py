@@ -23,9 +23,7 @@ from headcount.model.transformer import Transformer
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """`flops` per sequence forward; `state` numbers that decoding the next token needs from the
-    past.
-    """
+    """`flops` per sequence forward; `state`: numbers of the past that the next token needs."""
 
     parameters: int
     flops: int

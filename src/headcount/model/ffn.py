@@ -162,8 +162,7 @@ class Rounding(enum.StrEnum):
     ref=Ref("wang-e-2024", "Section 4, FFN~"),
 )
 class Precision(AbstractFFN):
-    """Another network whose outputs are rounded, so that integer lags come out exact. Gradients
-    pass straight through.
+    """Another network, its outputs rounded: integer lags come out exact, gradients pass through.
 
     On the log scale outputs below log(1/2) would round to log 0; they stay 0, as zero coordinates
     must (docs/theory.md#weights).

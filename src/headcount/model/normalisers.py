@@ -62,9 +62,7 @@ class Softmax(AbstractNormaliser):
 
 @normalisers.register("none", formula="e^{z_s}", ref=Ref("wang-e-2024", "Section 4, NF"))
 class NoNormaliser(AbstractNormaliser):
-    """Normalisation-free, as the adaptive constructions need. Exponents are capped where e^z
-    would overflow.
-    """
+    """Normalisation-free, as adaptive constructions need; exponents are capped below overflow."""
 
     divides = False
 
@@ -81,9 +79,7 @@ class NoNormaliser(AbstractNormaliser):
     "softmax-sink", formula="e^{z_s} / (e^c + sum_j e^{z_j})", ref=Ref("xiao-2024", "Section 3")
 )
 class SoftmaxSink(AbstractNormaliser):
-    """Softmax with a learned sink logit c per head, value 0: a head may look at nothing
-    (docs/theory.md#sink).
-    """
+    """Softmax with a sink, a learned logit c per head of value 0: a head may look at nothing."""
 
     logit: jax.Array  # [H]
 
@@ -127,9 +123,7 @@ class SoftmaxBos(AbstractNormaliser):
     ref=Ref("headcount", "virtual zeros, docs/theory.md#finite-length"),
 )
 class SoftmaxTail(AbstractNormaliser):
-    """The sink stands for the lags that the sequence has not reached: every position up to
-    `horizon` is normalised alike.
-    """
+    """The sink stands for lags not reached yet: positions up to `horizon` are normalised alike."""
 
     horizon: int = eqx.field(static=True)
 

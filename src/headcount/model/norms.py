@@ -47,9 +47,7 @@ norms: Registry[AbstractNorm] = Registry("norm", AbstractNorm)
 
 @jax.custom_vjp
 def _standard(x: jax.Array) -> jax.Array:
-    """(x - mean) / deviation over D. With y the result:  dx = (g - mean(g) - y mean(g y)) /
-    deviation.
-    """
+    """y = (x - mean) / deviation over D, with dx = (g - mean(g) - y mean(g y)) / deviation."""
     return _standard_forward(x)[0]
 
 

@@ -94,9 +94,7 @@ def rows_of_weights(
 def recurrence(
     bias: AbstractBias, normaliser: AbstractNormaliser, u: jax.Array, rows: np.ndarray
 ) -> jax.Array:
-    """Every row of heads e^{-b s}:  state_t = e^{-b} state_{t-1} + u_t, one pass over the
-    sequence.
-    """
+    """Every row of heads e^{-b s} in one pass: state_t = e^{-b} state_{t-1} + u_t."""
     dtype = compute_dtype(u.dtype)
     rate = bias.decay()
     assert rate is not None
@@ -196,9 +194,7 @@ def row_shift(top: jax.Array, sink: jax.Array | None) -> jax.Array:
 
 
 def denominator(total: jax.Array, shift: jax.Array, sink: jax.Array | None) -> jax.Array:
-    """Sum of the row (and of the sink); 1 for a row that sees nothing, whose numerators are all
-    0.
-    """
+    """Sum of the row (and the sink); 1 for a row that sees nothing: its numerators are 0."""
     if sink is not None:
         total = total + jnp.exp(sink - shift)
     return jnp.where(total > 0, total, 1)

@@ -1,5 +1,4 @@
-"""The Transformer from its definition: plain NumPy float64, position by position, head by head, no
-fast path.
+"""The Transformer from its definition: plain NumPy float64, row by row, head by head.
 
 It shares no code with the model: formulas are written again from the paper, weights are read off
 the object. Slow on purpose; every fast path is tested against it, and so is every constructed

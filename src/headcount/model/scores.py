@@ -47,9 +47,7 @@ def lags_and_positions(rows: np.ndarray | jax.Array, length: int) -> tuple[jax.A
     "dp-free", formula="z = bias(s)", ref=Ref("wang-e-2024", "Section 3, W_Q = W_K = 0")
 )
 class DotFree(AbstractScore):
-    """No dot product: the logit is the bias, the same for every input, and a head is a
-    convolution.
-    """
+    """No dot product: the logit is the bias, the same for every input: heads are convolutions."""
 
     content_free = True
 
@@ -65,9 +63,7 @@ class DotFree(AbstractScore):
     "dot", formula="z = <W_Q x_t, W_K x_{t-s}> + bias(s)", ref=Ref("wang-e-2024", "Section 2.2")
 )
 class DotProduct(AbstractScore):
-    """The dot product of a query and a key, unscaled as in the paper (1/sqrt(q) is in the
-    initial W_K).
-    """
+    """The dot product of query and key, unscaled as in the paper (1/sqrt(q) is in W_K's start)."""
 
     w_query: jax.Array  # [H, q, D]
     w_key: jax.Array  # [H, q, D]

@@ -1,3 +1,1 @@
-"""Figures, tables and the self-contained report, from plain records only: nothing here trains or
-fits.
-"""
+"""Figures, tables and the self-contained report, from plain records: nothing trains or fits."""

@@ -42,9 +42,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A section of the report: one of the paper's experiments, or (`check`) one that its readers
-    ask for.
-    """
+    """A section of the report: an experiment of the paper, or a `check` that readers ask for."""
 
     id: str
     title: str

@@ -6,7 +6,7 @@ compared: "lin", "log") and a `kind` (which of the numbers), so "lin learned" an
 a colour and differ in style. The kinds:
 
     measured       what training or evaluation gave     line with markers, band from low to high
-    cell           the same in one learning rate and init   thin line
+    cell           the same in one cell of settings     thin line
     floor          possible: best weights known         dashed
     lower          certified: no weights do better      long dashes
     promised       the theorem's bound                  dotted

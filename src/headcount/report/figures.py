@@ -226,9 +226,7 @@ def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
 
 
 def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
-    """One row a category; families side by side within it, the numbers of one family on one
-    line.
-    """
+    """One row per category; families side by side, the numbers of one family on one line."""
     colour, count = LIGHT[FAMILIES[number]], len(figure.families)
     shared = [
         row
@@ -344,8 +342,9 @@ def _head(canvas: Figure, figure: FigureData) -> float:
         room = sum(len(handle.get_label()) + 8 for handle in handles)
         columns = len(handles) if room <= KEY_CHARACTERS else math.ceil(len(handles) / 2)
         key = canvas.legend(
-            handles=handles, ncols=columns, loc="upper left", bbox_to_anchor=(0.012, 1 - (depth + 0.02) / tall), frameon=False,
-            borderaxespad=0, borderpad=0.1, fontsize=8.5, handlelength=2.4, columnspacing=1.5, labelspacing=0.35,
+            handles=handles, ncols=columns, loc="upper left", frameon=False,
+            bbox_to_anchor=(0.012, 1 - (depth + 0.02) / tall), borderaxespad=0, borderpad=0.1,
+            fontsize=8.5, handlelength=2.4, columnspacing=1.5, labelspacing=0.35,
         )  # fmt: skip
         key.set_in_layout(False)
         depth += 0.04 + 0.19 * math.ceil(len(handles) / columns)

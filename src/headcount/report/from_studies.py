@@ -1,6 +1,4 @@
-"""From judged studies to a report: sections, one figure per study, specs, and the rates beside
-them.
-"""
+"""From judged studies to a report: sections, one figure per study, specs, and the rates."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -87,9 +85,7 @@ def _capital(note: str) -> str:
 
 
 def study_figures(outcome: StudyOutcome, reported: Sequence[str] = ()) -> list[FigureData]:
-    """One figure, or one for each panel: losses that count different things do not share an
-    axis.
-    """
+    """One figure, or one per panel: losses that count different things share no axis."""
     study = outcome.study
     if not study.panels:
         return [figure for figure in (study_figure(outcome, reported),) if figure is not None]

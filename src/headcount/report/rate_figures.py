@@ -43,8 +43,7 @@ def _rate_figure(table: RateTable) -> FigureData:
         )
     if any(v is not None for v in table.lower):
         curves.append(Curve("certified lower bound", "lower", x, tuple(table.lower)))
-    # A bound that says nothing would squeeze the rest of the figure into a line; the caption tells
-    # it.
+    # A bound that says nothing would squeeze the figure into a line; the caption tells it.
     useful = tuple(
         v if v is not None and v <= 10 * max(table.measured) else None for v in table.promised
     )
@@ -78,9 +77,7 @@ def slope_text(table: RateTable) -> str:
 
 
 def compared(table: RateTable) -> str:
-    """A bound from above can be contradicted by slower errors, and is not confirmed by faster
-    ones.
-    """
+    """Slower errors contradict a bound from above; faster ones do not confirm it."""
     if table.budget is not None and table.declared is not None:
         return f"nothing to compare: sum|a| <= {table.budget:g} here, unlimited there"
     return {True: "not contradicted", False: "contradicted", None: "nothing to compare"}[

@@ -72,9 +72,7 @@ def duration(seconds: float) -> str:
 
 
 def describe(figure: FigureData) -> str:
-    """The text alternative of a figure: what is on the axes, and where each curve starts and
-    ends.
-    """
+    """The text alternative of a figure: its axes, and where each curve starts and ends."""
     scale = "" if figure.x.scale == "category" else f" ({figure.x.scale} scale)"
     head = (
         f"{figure.title}. {figure.y.label} ({figure.y.scale} scale) against"

@@ -1,3 +1,1 @@
-"""What heads can do for a kernel: fits, errors in ball arithmetic, certificates, the paper's
-bounds.
-"""
+"""What heads can do for a kernel: fits, errors in balls, certificates, the paper's bounds."""

@@ -2,7 +2,9 @@
 F.2 and F.5).
 
 The head's logit is moved by the wanted lag: lin heads draw e^{-b(s-B)}, log heads (s/B)^{-b}, and
+
     phi(s; B) = sum_h c_h e^{-b_h (s-B)}   or   sum_h c_h (s/B)^{-b_h}
+
 shall be 1{s=B} for all B at once, with the same c. What is reported is the largest l1 error over B,
 every B measured in balls.
 
@@ -40,15 +42,14 @@ FASTEST = 64.0
 LEMMAS = {Lin(): Ref("wang-e-2024", "Lemma F.2"), Log(): Ref("wang-e-2024", "Lemma F.5")}
 ROUNDING = 1e-9  # of the budget
 GOOD_ENOUGH = 1e-12  # below this the smaller coefficients win
-# float64 solves the smaller one well and the larger one roughly; the balls decide which was worth
-# more
+# float64 solves the smaller one well and the larger one roughly; the balls decide between them
 LP_WEIGHTS = (1e6, 1e9)
 
 
 @dataclasses.dataclass(frozen=True)
 class AdaptiveFit:
-    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for B =
-    first + i.
+    """phi(s; B) = sum_h c_h curve_h(shifted or scaled by B). `errors[i]` is the l1 error for
+    B = first + i.
     """
 
     family: AbstractDecay
@@ -150,9 +151,7 @@ def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
 
 
 def _shift_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
-    """Fixed error at lag T minus the lags u < T - B that do not exist for B: sums of |P(u)| from
-    balls.
-    """
+    """The fixed error at lag T without the lags u < T - B, which B does not have; by balls."""
     full = measure(Problem(Lag(T), head_sum.family), head_sum).l1
     with precision(200 + 2 * head_sum.weight_bits):
         pairs = [

@@ -50,9 +50,7 @@ def kernel_values(kernel: AbstractKernel, length: int) -> list[arb]:
 
 
 def round_down(x: arb | fmpq | Fraction) -> float:
-    """The largest convenient double that is certainly <= x, never below 0 (a norm is not
-    negative).
-    """
+    """The largest convenient double that is certainly <= x, and not below 0 (for norms)."""
     if isinstance(x, fmpq):
         x = Fraction(int(x.p), int(x.q))
     if isinstance(x, Fraction):

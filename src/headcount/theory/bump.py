@@ -1,10 +1,13 @@
 """Largest derivatives of the bump Psi(x) = exp(-1/(1-x^2)), |x| < 1: the constants that the paper's
 rates hide.
 
-Psi^(k) = P_k (1-x^2)^{-2k} Psi with integer polynomials P_{k+1} = P_k'(1-x^2)^2 + 4kx(1-x^2)P_k -
-2xP_k. The extrema of Psi^(k) are among the roots of P_{k+1}; those are isolated exactly and
-|Psi^(k)| is evaluated there in balls, so `bump_maximum(k)` is a theorem about sup|Psi^(k)| and not
-a sample of it.
+With integer polynomials P_k,
+
+    Psi^(k) = P_k (1-x^2)^{-2k} Psi,   P_{k+1} = P_k' (1-x^2)^2 + 4kx (1-x^2) P_k - 2x P_k.
+
+The extrema of Psi^(k) are among the roots of P_{k+1}; those are isolated exactly and |Psi^(k)| is
+evaluated there in balls, so `bump_maximum(k)` is a theorem about sup|Psi^(k)| and not a sample of
+it.
 """
 
 import functools

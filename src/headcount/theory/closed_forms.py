@@ -4,8 +4,8 @@
   limit curve b = inf.
 * One lag T by lin heads (Theorem A's construction). Nodes x_0..x_n, n >= T, interpolate 1{s = T} on
   lags 0..n with a_h = [z^T] prod_{j != h} (z - x_j)/(x_h - x_j); beyond, the error is
-  O(eta^{n+1-T}) for nodes in [0, eta]. At the n = T Chebyshev extrema of [0, eta] sum|a| =
-  2^{2T-1}/eta^T is the smallest possible; T = 1 gives C/2 (x^s - 0^s), x = 2/C.
+  O(eta^{n+1-T}) for nodes in [0, eta]. At the n = T Chebyshev extrema of [0, eta] the weight
+  sum|a| = 2^{2T-1}/eta^T is the smallest possible; T = 1 gives C/2 (x^s - 0^s), x = 2/C.
 * One lag T by log heads: with integer e, the rates 1 + e + e i make y = t^-e a rational node, and
   P(t) = (T/t)^{1+e} prod_{j <= H, j != T} (t^-e - j^-e)/(T^-e - j^-e) is exact on lags 1..H with
   rational coefficients.
@@ -18,17 +18,25 @@
 
 Two more for one lag have an error bound of their own:
 
-(A) Chebyshev bump. In x = e^{-a l(s)} the polynomial q(x) = T_N(1 + d -
-    k(x-mu)^2) / T_N(1 + d) is 1 at mu = x(T) and at most 1/T_N(1+d) in size wherever sigma <= |x -
-    mu| <= R, for d = 2r^2/(1-r^2), k = d/sigma^2, r = sigma/R. With sigma the distance of mu to the
-    nearest other lag and H = 2N + 1 heads,
-        lin   ||1{s=T} - e^{-g(s-T)} q||_1     <= (e^{gT}/(1-e^-g) - 1) / cosh(2N artanh r)
-        log   ||1{s=T} - (T/s)^{1+g} q||_1     <= (T^{1+g} zeta(1+g) - 1) / cosh(2N artanh r).
+(A) Chebyshev bump. In x = e^{-a l(s)} the polynomial
+
+        q(x) = T_N(1 + d - k(x-mu)^2) / T_N(1 + d),
+        d = 2r^2/(1-r^2),   k = d/sigma^2,   r = sigma/R,
+
+    is 1 at mu = x(T) and at most 1/T_N(1+d) in size wherever sigma <= |x - mu| <= R. With sigma the
+    distance of mu to the nearest other lag and H = 2N + 1 heads,
+
+        lin   ||1{s=T} - e^{-g(s-T)} q||_1  <=  (e^{gT}/(1-e^-g) - 1) / cosh(2N artanh r)
+        log   ||1{s=T} - (T/s)^{1+g} q||_1  <=  (T^{1+g} zeta(1+g) - 1) / cosh(2N artanh r).
+
     It never uses that s is an integer, only that s is no closer to T than the next lag; so it
-      serves adaptive lags.
-(B) Interpolation (lin). With y = e^-a the product y^{s-T} prod_{j<H, j!=T} (y^s - y^j)/(y^T - y^j)
-    is exact on lags 0..H-1; for H = T+1+k its error is at most y^{(k+1)(k+2)/2} / ((1-y) (y;y)_T
-    (y;y)_k).
+    serves adaptive lags.
+(B) Interpolation (lin). With y = e^-a the product
+
+        y^{s-T} prod_{j<H, j!=T} (y^s - y^j)/(y^T - y^j)
+
+    is exact on lags 0..H-1; for H = T+1+k its error is at most
+    y^{(k+1)(k+2)/2} / ((1-y) (y;y)_T (y;y)_k).
 
 Rates are multiples of a dyadic step, so that they are exact doubles: with coefficients of 1e20 a
 rate that is off by 1e-16 would destroy the cancellation.
@@ -148,8 +156,8 @@ def _exact_on_window(problem: Problem, lag: int) -> Fit:
 
 
 def _eta(lag: int, heads: int, budget: float) -> float:
-    """The interval of the nodes: as small as the aim asks for, as large as the budget needs (T +
-    1 heads).
+    """The interval of the nodes: as small as the aim asks for, as large as the budget needs
+    (T + 1 heads).
     """
     aimed = min(0.9, AIM ** (1 / (heads - lag)))
     if math.isinf(budget):
@@ -279,9 +287,7 @@ def bump_heads(family: AbstractDecay, lag: int, tol: float, step: float, decay: 
 
 
 def best_bump(family: AbstractDecay, lag: int, heads: int) -> tuple[float, float]:
-    """(step, decay) with the smallest bound of (A): the peak where x(T) = 1/2 is widest, decay
-    about 1/T.
-    """
+    """(step, decay) with the smallest bound of (A): widest at x(T) = 1/2, decay about 1/T."""
     scale = float(family.distance(np.array([lag]))[0]) or 1.0
     steps, decays = (0.35, 0.5, math.log(2), 0.9, 1.2, 2.0), (0.3, 0.7, 1.0, 1.5, 2.5)
     candidates = [(dyadic(s / scale), dyadic(g / scale)) for s in steps for g in decays]

@@ -120,9 +120,7 @@ def _sign(ball: arb) -> int | None:
 
 
 def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
-    """Cells of (0, reach) over which r changes sign, just once; None where some cell stays
-    undecided.
-    """
+    """Cells of (0, reach) where r changes sign, just once; None where a cell stays undecided."""
     width = reach / FIRST_CELLS
     stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
     found = []

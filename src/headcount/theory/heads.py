@@ -59,9 +59,7 @@ class AbstractFamily(abc.ABC):
 
     @abc.abstractmethod
     def tail(self, curve: Any, start: int) -> arb:
-        """sum_{s >= start} phi(s) as a ball, or an upper bound of it (infinite where it
-        diverges).
-        """
+        """sum_{s >= start} phi(s) as a ball or an upper bound (infinite if it diverges)."""
 
     @abc.abstractmethod
     def probabilities(self, curves: Any, length: int) -> np.ndarray:
@@ -335,9 +333,10 @@ class AbstractPower(AbstractDecay):
         return b.zeta(arb(start))
 
     def block_sums(self, rates, starts, ends):
-        """By Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that b =
-        1, where it is a logarithm, is an ordinary point: int_s^e t^-b dt = s^(1-b) L g((1-b) L), L
-        = log(e/s), g(z) = (e^z - 1)/z.
+        """By Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that
+        b = 1, where it is a logarithm, is an ordinary point:
+
+            int_s^e t^-b dt = s^(1-b) L g((1-b) L),   L = log(e/s),   g(z) = (e^z - 1)/z.
         """
         s, e, b = starts[:, None] + self.shift, ends[:, None], np.asarray(rates)[None, :]
         ending = np.isfinite(e)

@@ -1,9 +1,7 @@
-"""`fit_kernel`: the best sum of heads for a memory kernel, with the numbers that tell what it is
-worth.
+"""`fit_kernel`: the best sum of heads for a memory kernel, with numbers that tell its worth.
 
-    check input -> fit -> freeze the numbers that are returned -> measure them -> certified lower
-      bound -> gate
-                -> float32 and bfloat16 -> what the paper promises
+    check input -> fit -> freeze the numbers that are returned -> measure them
+                -> certified lower bound -> gate -> float32 and bfloat16 -> what the paper promises
 
 The measured error belongs to the very numbers returned (doubles where these do, decimal strings
 where cancellation needs more digits). A certified lower bound above a measured error would mean
@@ -157,9 +155,9 @@ def fit_kernel(
     (relative to the kernel's own norm).
 
     kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values,
-    one a lag. budget bounds sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads by
-    what they give in that format. certify: also compute the lower bound. residual: x_t comes free
-    through the residual, so that lag 0 costs nothing.
+    one per lag. budget bounds sum|a_h|. window S: lags >= S do not exist. dtype: choose the heads
+    by what they give in that format. certify: also compute the lower bound. residual: x_t comes
+    free through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
     say = progress or (lambda message: None)
@@ -384,9 +382,7 @@ def _assemble(
 
 
 def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
-    """The sum of heads on lags 0..length-1, added up at a precision that holds the cancellation.
-    [S]
-    """
+    """The sum of heads on lags 0..length-1, at a precision that holds the cancellation.  [S]"""
     with precision(100 + head_sum.weight_bits):
         balls = head_values(
             problem, head_sum.curves, [arb(a) for a in head_sum.coefficients], problem.length

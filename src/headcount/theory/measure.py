@@ -48,9 +48,7 @@ class Norms:
 
 @dataclasses.dataclass(frozen=True)
 class Tail:
-    """Lags >= start: whether they count, what they add to the l1 error at most, and whether that
-    is exact.
-    """
+    """Lags >= start: whether they count, the most that they add to the l1 error, whether exact."""
 
     included: bool
     start: int
@@ -61,9 +59,7 @@ class Tail:
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """Upper ends of rigorous enclosures. `relative` divides by the kernel's own norm over the
-    same lags.
-    """
+    """Upper ends of enclosures. `relative` divides by the kernel's norm over the same lags."""
 
     absolute: Norms
     relative: Norms

@@ -7,19 +7,19 @@ small that no bump reaches a neighbour's lag; approximate by a polynomial of deg
 sup|f - Q| <= sup|f^(n)| / H^n); multiply by e^{-g s} or s^{-1-g} so that the error can be summed.
 The l1 error is at most C(n) H^-n with
 
-    lin, lag T       C = e M(n) (1-e^-a)^-n e^{(g+na)T} / (1-e^-g)                         a = g =
-      0.01
-    log, lag T       C = e M(n) T^{1+g} (T^-a-(T+1)^-a)^-n zeta(1+g)                       a = g =
-      0.01
-    lin, |rho| <= c e^{-beta s}   C = c e 2^n M(n) (1-e^-a)^-n / (1-e^-g)                  a =
-      0.005, g = 0.01 beta
-    log, |rho| <= c s^{-beta}     C = c e 2^n M(n) (1-2^-a)^-n zeta(1+g)                   a = 0.01,
-      g = 1e-4 beta
+    lin, lag T:   C = e M(n) (1-e^-a)^-n e^{(g+na)T} / (1-e^-g)
+                  a = g = 0.01
+    log, lag T:   C = e M(n) T^{1+g} (T^-a - (T+1)^-a)^-n zeta(1+g)
+                  a = g = 0.01
+    lin, |rho| <= c e^{-beta s}:   C = c e 2^n M(n) (1-e^-a)^-n / (1-e^-g)
+                                   a = 0.005,  g = 0.01 beta
+    log, |rho| <= c s^{-beta}:     C = c e 2^n M(n) (1-2^-a)^-n zeta(1+g)
+                                   a = 0.01,  g = 1e-4 beta
 
-M(n) = sup|Psi^(n)| (`bump`). The 2^n pays for half-width bumps, one over each lag; T^-a-(T+1)^-a >=
-(1-2^-a) T^{-1-a} makes the last line. The Jackson constant 1 holds for n <= 7 always and up to n =
-15 once H >= n. For l2 and sup the factor that sums e^{-g s} is replaced by its l2 norm and by 1. A
-curve of log1p is one of log, a lag further on.
+M(n) = sup|Psi^(n)| (`bump`). The 2^n pays for half-width bumps, one over each lag, and
+T^-a - (T+1)^-a >= (1-2^-a) T^{-1-a} makes the last line. The Jackson constant 1 holds for n <= 7
+always and up to n = 15 once H >= n. For l2 and sup the factor that sums e^{-g s} is replaced by its
+l2 norm and by 1. A curve of log1p is one of log, a lag further on.
 """
 
 import dataclasses
@@ -234,8 +234,7 @@ def _most_n_exponential(rate: float) -> int:
 def _most_n_power(exponent: float) -> int:
     most = math.floor(0.99 * exponent + 1e-9) - 1
     while most >= 1 and most * 1.01 >= exponent - 1 - 1e-4 * exponent:
-        # Lemma F.6's own condition n (1+a) < beta - 1 - g, which the theorem's range must not
-        # outrun
+        # Lemma F.6's condition n (1+a) < beta - 1 - g, which the theorem's range must not outrun
         most -= 1
     return min(MOST_N, most)
 

@@ -60,9 +60,7 @@ def _digits(problem: Problem, head_sum: HeadSum, exact: Errors) -> int:
 
 
 def _behind(value: fmpq, largest: fmpq) -> int:
-    """How many decimal places a coefficient starts behind the largest: it needs so many digits
-    less.
-    """
+    """How many decimal places a coefficient starts behind the largest: digits it does not need."""
     return (
         max(0, math.floor((_bits(largest) - _bits(value) - 2) * math.log10(2))) if value != 0 else 0
     )

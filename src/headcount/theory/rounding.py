@@ -1,15 +1,17 @@
 """What the same heads give in float32 and bfloat16, and how large coefficients a precision affords.
 
-How a head is evaluated. A softmax head at lag s weighs p_h(s) = phi(s; b_h) / Z_h, Z_h = sum_s
-phi(s; b_h) over the lags handled one by one, and its value map carries w_h = a_h Z_h; the kernel is
-sum_h w_h p_h(s). Rates, logits and the softmax are float32; then p_h(s) and w_h are rounded to the
-format, and products and the sum over heads accumulate in float32. For float32 this is plain
-float32, for bfloat16 what attention on common hardware does ("probabilities and values"). Z_h is a
-design constant: w_h = a_h Z_h is computed exactly and rounded once.
+How a head is evaluated. A softmax head at lag s weighs p_h(s) = phi(s; b_h) / Z_h,
+Z_h = sum_s phi(s; b_h) over the lags handled one by one, and its value map carries w_h = a_h Z_h;
+the kernel is sum_h w_h p_h(s). Rates, logits and the softmax are float32; then p_h(s) and w_h are
+rounded to the format, and products and the sum over heads accumulate in float32. For float32 this
+is plain float32, for bfloat16 what attention on common hardware does ("probabilities and values").
+Z_h is a design constant: w_h = a_h Z_h is computed exactly and rounded once.
 
 What is lost. Rounding moves each w_h p_h(s) by about u |w_h| p_h(s), so the l1 error grows by about
 u sum_h |w_h| (u = 2^-24 for float32, 2^-9 for bfloat16), and
+
     digits_lost = log10( sum_h |a_h| ||phi_h|| / ||kernel|| ),
+
 the condition number of the sum in the norm of the problem, at least 0.
 
 Which heads a format bears best. In l2 rounding adds about u^2 sum_h a_h^2 |phi_h|_2^2, so that the
@@ -101,7 +103,7 @@ def rounded_kernel(problem: Problem, head_sum: HeadSum, dtype: Dtype) -> np.ndar
 
 
 def rounded_errors(problem: Problem, head_sum: HeadSum, dtype: Dtype, exact: Errors) -> Rounded:
-    """Error of the evaluation in `dtype`; `exact` is `errors.measure` of the same heads, whose
+    """Error of the evaluation in `dtype`; `exact` is `theory.measure` of the same heads, whose
     tail is added.
     """
     residual = problem.target - rounded_kernel(problem, head_sum, dtype)
@@ -257,9 +259,7 @@ def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndar
 
 
 def _descended(data: Sample, rates: np.ndarray, penalty: float) -> np.ndarray:
-    """The local optimum in the rates, coefficients eliminated (variable projection), sorted.
-    [H]
-    """
+    """The local optimum in the rates, sorted; coefficients eliminated (varpro).  [H]"""
 
     def left(u: np.ndarray) -> np.ndarray:
         return _penalised(data, data.rates_at(u), penalty)[1]

@@ -3,9 +3,11 @@ embedding (rope).
 
 Each is the exponential of a logit, scaled so that its largest value is about 1 (softmax does not
 see the scale):
+
     peak    e^{-p (s-c)^2}
     table   e^{z_s} on the lags of the table, 0 beyond
     rope    exp( sum_j r_j cos(theta_j s + f_j) - offset ),  theta_j = base^{-2j/dims}, j < dims/2
+
 A rotary head is what a dot product of rotated, constant queries and keys draws: amplitude r_j and
 phase f_j of each frequency pair are free. It does not decay, so that it is judged on a finite
 window only.

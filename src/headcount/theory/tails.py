@@ -1,12 +1,15 @@
 """What head curves add up to beyond the lags that are handled one by one, as balls.
 
-The residual beyond lag L is a sum  r(s) = sum_h c_h u_h(s)  of decaying curves, u_h(L) = 1. Three
+The residual beyond lag L is a sum r(s) = sum_h c_h u_h(s) of decaying curves, u_h(L) = 1. Three
 facts make its norms exact instead of bounded:
 
-* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives r(s) =
-  sum_h C_h (u_h(s) - u_{h+1}(s)) with the partial sums C_h = c_1 + … + c_h. If all C_h have one
-  sign, so has r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms. Otherwise the zeros
-  of r beyond L are found, all of them (`crossings`), and between two zeros the same holds.
+* l1. Order the curves from slow to fast, u_1 >= u_2 >= … on [L, inf). Abel summation gives
+
+      r(s) = sum_h C_h (u_h(s) - u_{h+1}(s)),   C_h = c_1 + … + c_h.
+
+  If all C_h have one sign, so has r, and sum |r| = |sum_h c_h sum_s u_h(s)|, a sum of closed forms.
+  Otherwise the zeros of r beyond L are found, all of them (`crossings`), and between two zeros the
+  same holds.
 * l2. e^{-as} e^{-bs} = e^{-(a+b)s} and s^-a s^-b = s^-(a+b): the squared norm is a double sum of
   closed forms.
 * sup. By the same Abel sum |r(s)| <= max_h |C_h|; it is also at most the l1 and the l2 norm.
@@ -36,9 +39,7 @@ class TailBalls:
 
 
 def closed_form(kernel: AbstractKernel) -> tuple[AbstractDecay, float] | None:
-    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, which is where `log`
-    starts).
-    """
+    """The head curve that the kernel is, if it is one (s^-b from lag 1 on, as `log` starts)."""
     if isinstance(kernel, Exponential):
         return Lin(), kernel.rate
     if isinstance(kernel, Power):
@@ -101,9 +102,7 @@ def _ceiling(terms: list[Term], start: int) -> arb:
 
 
 def _l1(terms: list[Term], start: int) -> arb:
-    """sum_{s >= start} |r(s)|: between the zeros of r the absolute value can be taken outside
-    the sum.
-    """
+    """sum_{s >= start} |r(s)|: between zeros of r the absolute value goes outside the sum."""
     ordered = _slow_to_fast(terms, start)
     found = None
     if ordered is not None:
@@ -118,8 +117,7 @@ def _l1(terms: list[Term], start: int) -> arb:
     families = {t.family for t in terms}
     if len(families) < 2:
         return between(arb(0), crude)
-    # Curves of two families (a kernel and heads): exact for the heavier family, give or take the
-    # lighter one.
+    # Curves of two families (kernel and heads): exact for the heavier, give or take the lighter.
     groups = sorted(
         ([t for t in terms if t.family == family] for family in families),
         key=lambda g: arb(0) < _crude(g, start) - crude / 2,

@@ -49,9 +49,7 @@ class Program(NamedTuple):
 def compiled(
     function: Callable[..., Any], *arguments: Any, effort: Effort = Effort.HIGH
 ) -> Program:
-    """The function compiled for these arguments (arrays or their shapes), from disk where it is
-    there.
-    """
+    """The function compiled for these arguments (arrays or shapes), from disk if it is there."""
     started = time.perf_counter()
     lowered = jax.jit(function).lower(*arguments)
     options = known({**OPTIONS, **SPARED[effort]})

@@ -167,7 +167,7 @@ def _read_of(batch: Batch) -> AbstractRead:
     require(
         reads in (1, length),
         f"{reads} answers for {length} tokens",
-        "one, or one a token",
+        "one, or one per token",
         "pad with mask False",
     )
     return Everywhere() if reads == length and length > 1 else Last()

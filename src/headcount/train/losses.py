@@ -1,6 +1,4 @@
-"""How wrong answers are, where they count: sums over the reads that the mask marks, with their
-number.
-"""
+"""How wrong answers are, where they count: sums over the reads that the mask marks."""
 
 from typing import NamedTuple
 

@@ -9,8 +9,9 @@ reads rho in the same way. For independent centred tokens with E x x^T = v I,
 gradient of the answer in the input, at any point since the map is affine: one backward pass, O(N
 H), where the answers to N basis inputs would be O(N^2 H).
 
-The same two kernels say where the loss is: at a lag s that a fixed memory reads, ||kappa(s) -
-rho(s)||^2 / ||rho(s)||^2 is 0 where the lag is read exactly and 1 where it is not read at all.
+The same two kernels say where the loss is: at a lag s that a fixed memory reads,
+||kappa(s) - rho(s)||^2 / ||rho(s)||^2 is 0 where the lag is read exactly and 1 where it is not read
+at all.
 """
 
 from collections.abc import Callable
@@ -38,9 +39,7 @@ Answers = Callable[[jax.Array, AbstractRead], jax.Array]
 def kernel(
     answers: Answers, read: AbstractRead, length: int, dim: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Kernel and constant of an affine map, by its rows of input (row t-1-s is lag s).  [o, N,
-    d], [o]
-    """
+    """Kernel [o, N, d] and constant [o] of an affine map, by rows of input: row t-1-s is lag s."""
     zero = jnp.zeros((1, length, dim), jnp.result_type(float))
     constant, pull = jax.vjp(lambda x: answers(x, read)[0, 0], zero)
     return (

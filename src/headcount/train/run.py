@@ -63,8 +63,7 @@ def train(
 
 
 def train_group(specs: Sequence[RunSpec]) -> Iterator[tuple[RunSpec, Record]]:
-    """Runs of one shape (`shape_key`), one after another, from one compiled program; yields as each
-    is done.
+    """Runs of one shape (`shape_key`) from one compiled program; yields as each is done.
 
     Never batched by `vmap`: that changes the bits of sums, so a run would depend on its company,
     and it gains little where time is spent (benchmarks/training.py, CPU time of 8 runs: 2.0 x at 27

@@ -25,9 +25,7 @@ class TestSize(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The static part of a run. Runs with equal plans and equally shaped models share one
-    program.
-    """
+    """The static part of a run. Equal plans and equally shaped models share one program."""
 
     source: Source
     read: AbstractRead
@@ -52,9 +50,7 @@ class Plan:
 
 
 def plan_of(source: Source, spec: TrainSpec) -> Plan:
-    """The plan of a spec for a source; impossible combinations are refused with all their
-    reasons.
-    """
+    """The plan of a spec for a source; impossible combinations are refused with all reasons."""
     length = length_of(source, spec.length)
     samples, validation, batch = _finite(source, spec)
     test_batch, test_length = spec.evaluation.batch or spec.batch, spec.evaluation.length or length

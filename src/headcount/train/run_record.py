@@ -61,9 +61,7 @@ def versions() -> dict[str, str]:
 
 
 def peak_memory() -> int:
-    """The largest resident size of this process so far, in bytes; 0 where the platform does not
-    tell.
-    """
+    """The largest resident size of this process so far, in bytes; 0 where it is not told."""
     try:
         import resource
     except ImportError:  # Windows

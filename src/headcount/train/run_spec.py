@@ -159,9 +159,7 @@ class TrainSpec(Spec):
 
 
 def read_model(value: Any) -> ModelSpec | PartSpec:
-    """A Transformer by its fields, or a baseline by its kind ("gru:width=32", or a mapping with
-    `kind`).
-    """
+    """A Transformer by its fields, or a baseline by kind ("gru:width=32", or a mapping)."""
     if isinstance(value, ModelSpec):
         return value
     if isinstance(value, (str, PartSpec)) or (isinstance(value, Mapping) and "kind" in value):

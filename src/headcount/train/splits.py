@@ -22,8 +22,8 @@ from headcount.train.run_spec import Effort, Loss
 
 
 class Splits(NamedTuple):
-    """What a run holds in memory. `train` is None for fresh data; the other two are [batches, B,
-    …].
+    """What a run holds in memory. `train` is None for fresh data; the other two are
+    [batches, B, …].
     """
 
     train: Batch | None

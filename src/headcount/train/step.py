@@ -63,9 +63,7 @@ class Row(NamedTuple):
 def step(
     plan: Plan, answers: Answers, numbers: Numbers, keys: Keys, splits: Splits, state: State
 ) -> State:
-    """One step: data, loss and gradient, update; no update from a loss that is not finite or too
-    large.
-    """
+    """One step: data, loss, gradient, update; none from a loss that is not finite or too large."""
     batch, order = next_batch(plan, keys, splits, state)  # [B, N, d], [B, R, o]
     loss, grads = jax.value_and_grad(lambda params: objective(plan, answers, params, batch))(
         state.params

@@ -30,5 +30,5 @@ def test_orthogonal_blocks_add_in_squares():
     assert together([Bound(3.0, 0.0), Bound(4.0, 5.0)]) == Bound(5.0, 5.0)
 
 
-def test_space_has_a_slot_a_memory():
+def test_space_has_one_slot_per_memory():
     assert slot_space(2, 3).sizes == {"token": 3, "memory_1": 3, "memory_2": 3}

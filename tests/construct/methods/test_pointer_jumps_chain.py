@@ -6,7 +6,7 @@ from tests.construct.tokens import drafted, logits, worst
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3, 10])
-def test_one_jump_a_layer(hops):
+def test_one_jump_per_layer(hops):
     stages = chain_stages(hops)
     assert len(stages) == hops
     assert [max(jumps for *_, jumps in stage.copies()) for stage in stages] == list(

@@ -4,13 +4,14 @@ A head's curve over lags is a decay (lin, log, log1p) or a shape (peak, table, r
 curves times coefficients is the kernel. Whatever found the numbers, `error` belongs to the doubles
 that are written. A layer divides or not, the kernel is the same:
 
-| normaliser   | gain of head h                        | exact at                                       |
-|--------------|---------------------------------------|------------------------------------------------|
-| none         | a_h                                   | every position                                 |
-| softmax-bos  | lin: a_h / (1 - e^{-b_h}); shapes: a_h | every position (lin: the sink goes on with the sum) |
-| softmax-sink | a_h (shapes alone)                    | every position, but for what the sink takes    |
-| softmax-tail | a_h Z_h(horizon)                      | every position up to the horizon               |
-| softmax      | a_h Z_h(N)                            | the last position of sequences of length N alone |
+| normaliser   | gain of head h      | exact at                                                 |
+|--------------|---------------------|----------------------------------------------------------|
+| none         | a_h                 | every position                                           |
+| softmax-bos  | a_h/(1 - e^{-b_h})  | every position: lin, where the sink goes on with the sum |
+|              | a_h                 | every position: shapes                                   |
+| softmax-sink | a_h (shapes alone)  | every position, but for what the sink takes              |
+| softmax-tail | a_h Z_h(horizon)    | every position up to the horizon                         |
+| softmax      | a_h Z_h(N)          | the last position of sequences of length N alone         |
 """
 
 import dataclasses

@@ -27,9 +27,7 @@ from headcount.model.transformer import Layer
 
 @dataclasses.dataclass(frozen=True)
 class Head:
-    """What a head does with the tokens it weighs: reads a subspace, multiplies, writes (adds to)
-    another.
-    """
+    """What a head does with the tokens it weighs: reads a subspace, multiplies, adds to another."""
 
     reads: str
     writes: str
@@ -119,9 +117,7 @@ def no_ffn(space: Space) -> NoFFN:
 
 
 def real_embedding(space: Space, token: str = "token", **constants: float) -> LinearEmbedding:
-    """x_t into the subspace `token`; named coordinates may hold constants (b_E of Proposition
-    4.2).
-    """
+    """x_t into the subspace `token`; named coordinates may hold constants (b_E of the paper)."""
     return LinearEmbedding(
         weight=space.write(token),  # type: ignore[arg-type]
         offset=space.vector(**constants),  # type: ignore[arg-type]

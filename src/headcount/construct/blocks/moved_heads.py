@@ -1,14 +1,17 @@
 """Sums of lin or log heads that a token's lag moves: by dot product (Theorem 4.1) or by TMX
 (Proposition 4.3), for every lag up to T at once (Lemmas F.2 and F.5).
 
-Head h of memory i has rate b and coefficient a (of the fixed problem at lag T), and writes  a w(s)
-x_{t-s}  to `memory_i`:
+Head h of memory i has rate b and coefficient a (of the fixed problem at lag T), and writes
+a w(s) x_{t-s} to `memory_i`:
 
-|     | `lag_i`, `one`        | query, key (dot) or direction (TMX)                     | logit                   | gain         |
-|-----|-----------------------|---------------------------------------------------------|-------------------------|--------------|
-| dot | g, 1 (lin)            | sqrt(b) (lag - T one), sqrt(b) one                      | -b (s - g + T)          | a            |
-| dot | log g, log 2 (log)    | sqrt(b) (lag - log T/log 2 one), sqrt(b)/log 2 one      | -b (log s - log g/T)    | a            |
-| tmx | g (lin and log)       | w = lag                                                 | b (phi(s) - phi(g))     | a phi(T; b)  |
+    dot product, lin   lag_i = g, one = 1
+                       query  sqrt(b) (lag - T one),  key  sqrt(b) one
+                       logit  -b (s - g + T),         gain a
+    dot product, log   lag_i = log g, one = log 2
+                       query  sqrt(b) (lag - log T/log 2 one),  key  sqrt(b)/log 2 one
+                       logit  -b (log s - log g/T),             gain a
+    TMX, lin and log   lag_i = g, direction w = lag
+                       logit  b (phi(s) - phi(g)),  gain a phi(T; b)
 
 phi(s) = -s or -log s. The dot product's query takes T off at once: the paper's own form (without
 it, gain a e^{-bT}) is the same function, but e^{bT} overflows. TMX has no such term; its rates are
@@ -16,23 +19,24 @@ kept below 60/T (60/log T) in float32. For TMX with log heads the stream holds g
 whole numbers: holding log g would give -log log g, and no value at g = 1 (docs/errata.md#e6).
 
 softmax-sink (docs/theory.md#sink): with a sink of logit c and value 0, and gains times e^c, head h
-returns its normalisation-free output divided by 1 + rho, rho = e^{-c} sum_s e^{z_s}. Since sum_s
-e^{z_s} <= Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h. Here rho
-is chosen so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number, so that
-z - c stays exact in float32: the sink then costs no digits at all (1 + rho is 1 in float32), only c
-of the 87 nats that float32's range has.
+returns its normalisation-free output divided by 1 + rho, rho = e^{-c} sum_s e^{z_s}. Since
+sum_s e^{z_s} <= Z_h (times e^{bT} for TMX), c = log(Z_h/rho) costs at most rho sum_h |a_h| Z_h.
+Here rho is chosen so that this is 2^-20 of the kernel's error (or 1e-12), and c is a whole number,
+so that z - c stays exact in float32: the sink then costs no digits at all (1 + rho is 1 in
+float32), only c of the 87 nats that float32's range has.
 
-Plain softmax cannot serve: the moved part of the logit is the same for every key, e^{b g - b
-s}/sum_j e^{b g - b j} has no g in it (docs/errata.md#e17).
+Plain softmax cannot serve: the moved part of the logit is the same for every key, and
+e^{bg - bs} / sum_j e^{bg - bj} has no g in it (docs/errata.md#e17).
 
 The numbers:
 
-    lin  sum_h a_h e^{-b_h (s - B + T)}      log  sum_h a_h (sT/B)^{-b_h}      shall be 1{s = B} for
-      all B <= T
+    lin   sum_h a_h e^{-b_h (s - B + T)}
+    log   sum_h a_h (sT/B)^{-b_h}
 
-with one set of coefficients. lin is the fixed problem at lag T (theory/adaptive.py), so its heads,
-its claims and its refusals are those of `decaying_heads`; log has a linear program of its own.
-Whatever found the numbers, the ones that are written are measured: in balls, for every B.
+shall be 1{s = B} for all B <= T, with one set of coefficients. lin is the fixed problem at lag T
+(`theory.adaptive_lags`), so its heads, its claims and its refusals are those of `decaying_heads`;
+log has a linear program of its own. Whatever found the numbers, the ones that are written are
+measured: in balls, for every B.
 
 Two roundings are made before that measurement. A lin rate is a square r^2 of a multiple r of 2^-7:
 the dot product r g r, the bias r^2 s and their difference are then exact in float32 (24 bits) up to
@@ -170,7 +174,7 @@ def adaptive_for_tol(
         raise Unreachable(
             got,
             f"at most {tol:.3g}",
-            "use --bias peak (one head a memory), raise the tolerance, or use more digits than"
+            "use --bias peak (one head per memory), raise the tolerance, or use more digits than"
             f" {precision}",
         )
     return made

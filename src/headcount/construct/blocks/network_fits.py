@@ -1,18 +1,20 @@
 """Networks of a given width for a function: sampled from an exact one, or fitted by least squares.
 
-Sampling (Barron; docs/errata.md#e24). Write the exact network as  f = sum_k p_k Z_k,  p_k =
-|a_k|(||b_k||_1 + |c_k|)/Gamma, Z_k = Gamma sign(a_k) relu((b_k.x + c_k)/(||b_k||_1 + |c_k|)),
-Gamma its path norm. The mean of m neurons drawn from p has expectation f, each lies within Gamma R
-on [-R, R]^D (R >= 1), so in expectation
+Sampling (Barron; docs/errata.md#e24). With Gamma its path norm, write the exact network as
 
-    on N points        max |f - f_m| <= R Gamma sqrt(2 ln(2N)/m)           (Hoeffding, maximum of 2N
-      sub-Gaussians)
-    on the whole cube  sup |f - f_m| <= 4 R Gamma sqrt((D+1)/m)            (symmetrisation,
-      contraction)
+    f = sum_k p_k Z_k,
+    p_k = |a_k| (||b_k||_1 + |c_k|) / Gamma,
+    Z_k = Gamma sign(a_k) relu((b_k.x + c_k) / (||b_k||_1 + |c_k|)).
+
+The mean of m neurons drawn from p has expectation f, each lies within Gamma R on [-R, R]^D
+(R >= 1), so in expectation
+
+    on N points        max |f - f_m| <= R Gamma sqrt(2 ln(2N)/m)   (maximum of 2N sub-Gaussians)
+    on the whole cube  sup |f - f_m| <= 4 R Gamma sqrt((D+1)/m)    (symmetrisation, contraction)
 
 and one draw exceeds the second by t with probability at most exp(-t^2 m/(2 R^2 Gamma^2)) (bounded
-differences): the bound that is stated holds for every one of the seeds tried with probability 1 -
-1e-6. Several seeds are tried, the best MEASURED one is kept.
+differences): the bound that is stated holds for every one of the seeds tried with probability
+1 - 1e-6. Several seeds are tried, the best MEASURED one is kept.
 
 Fitting. Features are the exact network's own neurons where there is one (a random choice by p),
 else random ReLUs whose kinks lie in the domain; coefficients by ridge least squares. Neither bounds
@@ -45,9 +47,7 @@ SMOOTH = 1e-6  # on a continuum a certificate pays for steepness, so coefficient
 
 
 def sample(net: ReluNetwork, width: int, seed: int) -> ReluNetwork:
-    """The mean of `width` neurons drawn from the network's own measure; equal draws are one
-    neuron.
-    """
+    """The mean of `width` neurons drawn from the network's measure; equal draws are one neuron."""
     sizes = np.abs(net.b).sum(1) + np.abs(net.c)  # [m]
     mass = np.abs(net.a) * sizes
     gamma = mass.sum()
@@ -75,9 +75,7 @@ def sampling_bound(net: ReluNetwork, width: int, domain: Domain) -> float:
 
 
 def best_sample(net: ReluNetwork, width: int, domain: Domain, seeds: int = SEEDS) -> ReluNetwork:
-    """The draw with the smallest measured error over the domain's points (or a dense set of
-    them).
-    """
+    """The draw with the smallest measured error on the domain's points (or a dense set of them)."""
     points = domain.dense(DENSE)
     wanted = net(points)
     return min(
@@ -100,9 +98,7 @@ def fitted(
 
 
 def random_features(width: int, domain: Domain, seed: int) -> ReluNetwork:
-    """A constant and neurons of unit direction whose kinks pass through random points of the
-    domain.
-    """
+    """A constant and neurons of unit direction with kinks through random points of the domain."""
     generator = np.random.default_rng(seed)
     anchors = domain.dense(max(width, 2), seed + 1)
     through = anchors[generator.integers(0, len(anchors), width)] * generator.uniform(

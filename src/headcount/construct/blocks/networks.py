@@ -16,8 +16,8 @@ of slots of norm up to R each. Then |error| is largest
 - on a finite set: at one of its points, all of which are evaluated;
 - for two networks that look along one direction: at a knot or at an end of the interval (piecewise
   linear);
-- for functions of up to three numbers (the span of all directions): between  max |error| over a
-  grid  and that plus the local Lipschitz constant times the distance to the nearest grid point.
+- for functions of up to three numbers (the span of all directions): between the largest |error| on
+  a grid, and that plus the local Lipschitz constant times the distance to the nearest grid point.
   Cells that cannot hold the maximum are dropped, the others split.
 """
 

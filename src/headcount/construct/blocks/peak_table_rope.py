@@ -1,5 +1,4 @@
-"""Peak, table and rotary heads for a lag or a kernel: their curves and coefficients, and what they
-leave out.
+"""Peak, table and rotary heads for a lag or a kernel: curves, coefficients, what they leave out.
 
 `methods/one_head_per_lag.py` has the argument for each normaliser.
 """
@@ -85,9 +84,7 @@ def window_error(problem: Problem, shape: AbstractShape) -> float:
 def kernel_heads(
     kernel: AbstractKernel, request: Request, tol: float | None, heads: int | None
 ) -> DrawnHeads:
-    """Heads for a kernel on the window of `length` lags, within `tol` (l1) or as good as `heads`
-    get.
-    """
+    """Heads for a kernel on `length` lags, within `tol` (l1) or as good as `heads` get."""
     problem = Problem(kernel, family(request.bias), window=max(request.length, kernel.support or 1))
     if not np.any(problem.target):
         table = request.bias == "table"

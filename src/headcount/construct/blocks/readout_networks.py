@@ -4,7 +4,7 @@ as asked for.
 Order, for a readout f of the slots (x_t, memories):
 
 1. exact: f's own network where it equals f on the slots' domain; on a finite alphabet also a table
-   over all combinations of letters (one neuron a combination, or interpolation along a line), the
+   over all combinations of letters (one neuron per combination, or interpolation along a line), the
    zero vector of a missing token included;
 2. `width` below what exactness takes: the best of sampled and fitted networks (`network_fits`),
    with its error;
@@ -170,9 +170,7 @@ def _joined(fits: list[NetworkFit]) -> NetworkFit:
 
 
 def _searched(values, domain: Domain, request: Request, lipschitz: float | None) -> NetworkFit:
-    """A fitted network: of the width asked for, else twice as wide until it leaves half of the
-    tolerance.
-    """
+    """A fitted network: as wide as asked for, else doubled until half of the tolerance is left."""
     if request.width is not None:
         return for_values(values, request.width, domain, lipschitz)
     enough = DEFAULT_ERROR if request.tol is None else request.tol / 2

@@ -4,11 +4,12 @@ of what goes beyond them.
 Stream: `token` (x_t), `memory_1` … `memory_M` (what was found), `lag_1` … `lag_M` (how far back to
 look), `one` (a constant).
 
-    layer 1    attention idle (docs/errata.md#e3); FFN writes the lags of the first stage from
-      `token`
-    layer j+1  attention finds the tokens of stage j; FFN writes the lags of stage j+1 from `token`
-      and the memories so far
-    last       attention finds the last stage; FFN reads out f(token, memory_1, …, memory_M)
+    layer 1    attention idle (docs/errata.md#e3);
+               FFN writes the lags of the first stage from `token`
+    layer j+1  attention finds the tokens of stage j;
+               FFN writes the lags of stage j+1 from `token` and the memories so far
+    last       attention finds the last stage;
+               FFN reads out f(token, memory_1, …, memory_M)
 
 A stage is what one layer finds: for H^Adap(K, M) the memories 1, 2, …, K one by one and the rest
 together, r = K + 1{M > K} stages and r + 1 layers (docs/errata.md#e7). How a lag becomes attention
@@ -26,9 +27,8 @@ Layer l writes g_i of the tokens it has found, or log g_i for log heads, through
 [z] = floor(z + 1/2) or log[e^z]. The network equals g_i on all letters (the zero of a missing token
 included); the tokens found are off by E. Rounding returns the exact lag as long as
 
-    network error + Lip * E  <  1/2                 (lin: to the nearest whole number)
-                             <  log(1 + 1/(2T))     (log: e^z must stay within 1/2 of g <= T, and
-                               log is steepest below)
+    lin   network error + Lip * E  <  1/2                (to the nearest whole number)
+    log   network error + Lip * E  <  log(1 + 1/(2T))    (e^z must stay within 1/2 of g <= T)
 
 This is measured and checked for every lag function of a build, not assumed: a build that breaks it
 is refused with the numbers. Lip is the network's own constant, which holds beyond the letters too.
@@ -79,9 +79,7 @@ Stages = tuple[tuple[int, ...], ...]  # memories, counted from 1, layer by layer
 
 @dataclasses.dataclass(frozen=True)
 class LagNetwork:
-    """g_i (or log g_i) on `arguments` tokens: a network that is off by at most `error` on the
-    letters.
-    """
+    """g_i (or log g_i) on `arguments` tokens: a network off by at most `error` on the letters."""
 
     index: int  # i, from 1
     arguments: int
@@ -100,9 +98,7 @@ class LagNetwork:
         return lipschitz_of(self.network)
 
     def found(self, tokens: Bound, radius: float) -> Bound:
-        """How far the network's value may be off before rounding, for tokens that are off so
-        much.
-        """
+        """How far the network may be off before rounding, for tokens that are off so much."""
         net = self.network
         size = float(np.abs(net.a) @ (np.linalg.norm(net.b, axis=1) * radius + np.abs(net.c))) * (
             net.b.shape[1] + net.neurons + OPERATIONS
@@ -127,7 +123,10 @@ class LagNetwork:
 def lag_refusals(target: AdaptiveMemory, request: Request) -> list[Refusal]:
     """Why the lags cannot be computed exactly, or not be seen by the heads."""
     if target.inputs.alphabet is None:
-        why = "a whole-valued continuous lag function is constant on connected sets (docs/errata.md#e8)"
+        why = (
+            "a whole-valued continuous lag function is constant on connected sets"
+            " (docs/errata.md#e8)"
+        )
         got = f"inputs {target.inputs.kind} are not from a finite alphabet"
         return [Refusal(RefusalKind.TOKENS, got, why)]
     reasons = []
@@ -252,9 +251,7 @@ def assemble(wiring: Wiring) -> Draft:
 
 
 def _rounding(wiring: Wiring, net: LagNetwork, bounds: list[Bound]) -> Bound:
-    """The condition for one lag function: it sees x_t exactly and the first memories with their
-    errors.
-    """
+    """The condition for one lag function: x_t is exact, the first memories have their errors."""
     tokens = together(bounds[: net.arguments - 1])
     return net.require_exact(
         tokens, wiring.target.inputs.bound * math.sqrt(net.arguments) + tokens.error

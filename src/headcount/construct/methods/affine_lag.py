@@ -4,8 +4,8 @@ With it. x_t itself names the lag: where g is affine on the letters, g(x) = c.x 
 paper's x + 1; any table on one-hot tokens), the embedding supplies the constant 1 (b_E) and one
 layer does
 
-    query  sqrt(b) (c.x_t + offset - T),   key  sqrt(b) 1,   logit  -b (s - g(x_t) + T),   value a_h
-      x_{t-s}:
+    query  sqrt(b) (c.x_t + offset - T),   key    sqrt(b) 1,
+    logit  -b (s - g(x_t) + T),            value  a_h x_{t-s}:
 
 the lin heads of Theorem 4.1 without its first layer (docs/errata.md#e7: an embedding that contains
 g saves a layer). The paper's bound is O(1/H); these heads fall exponentially in H until float
@@ -65,9 +65,7 @@ STEPS = 4  # slopes are multiples of 1/4, so that lags are exact in every format
 )
 @dataclasses.dataclass(frozen=True)
 class AffineLag(AbstractMethod):
-    """One dot-product layer without FFN, where the lag is affine in the current token and the
-    readout linear.
-    """
+    """One dot-product layer without FFN, for a lag affine in x_t and a linear readout."""
 
     ref = REF
     cost = 1
@@ -144,9 +142,7 @@ def _heads(
 
 
 def _weights(target: AdaptiveMemory) -> np.ndarray:
-    """The linear readout as a row on (token, memories), from its values on unit slots.  [1,
-    (M+1) d]
-    """
+    """The linear readout as a row [1, (M+1) d] on (token, memories), from values on unit slots."""
     slots, d = len(target.lag_functions) + 1, target.inputs.dim
     return np.array(
         [[target.readout.reference(unit.reshape(slots, d)).item() for unit in np.eye(slots * d)]]

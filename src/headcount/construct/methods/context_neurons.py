@@ -3,15 +3,17 @@
 Stream: `token` (one-hot x_t), `lag_1` … `lag_{n-1}`. Head k stands on lag k (a peak -RATE (s-k)^2,
 or a table that sees nothing else) and copies the one-hot token; without a dot product. The neuron
 of a context (v_{n-1}, …, v_0) is
-    relu(2 sum_k <lag_k, e_{v_k}> - (2n - 1)):  1 where all n agree, relu(-1 - …) = 0 where one or
-      more differ,
+
+    relu(2 sum_k <lag_k, e_{v_k}> - (2n - 1)):   1 where all n agree,
+                                                 relu(-1 - …) = 0 where one or more differ,
+
 and adds the context's label: V^n neurons look a table of V^n entries up. The dead zone keeps errors
 of other contexts out.
 
-The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) per entry, the right neuron by 2 (n-1)
-mu, all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a fast
-Fourier transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64 tokens,
-or a peak under softmax) copies are exact.
+The bound: slots are off by mu = 2 e^-RATE / (1 - e^-RATE) per entry, the right neuron by
+2 (n-1) mu, all others stay 0 as long as 2 (n-1) mu < 1. Rounding: sums over the past go through a
+fast Fourier transform where the sequence is long, 20 log2(4N) sqrt(N) units; otherwise (up to 64
+tokens, or a peak under softmax) copies are exact.
 """
 
 import dataclasses
@@ -43,7 +45,7 @@ from headcount.model.normalisers import NoNormaliser, Softmax
 from headcount.model.scores import DotFree
 from headcount.model.transformer import Transformer
 
-REF = Ref("headcount", "n-grams: one head a lag, one neuron a context")
+REF = Ref("headcount", "n-grams: one head per lag, one neuron per context")
 RATE = 64.0
 MOST_NEURONS = 2**14  # beyond, weights take more than seconds
 
@@ -87,9 +89,12 @@ class ContextNeurons(AbstractMethod):
             off, why = slot.through(math.sqrt(target.symbols)), f"weight {mu:.3g} beside lag {k}"
             promises.append(SlotPromise(1, "attention", name, space.where(name), exact, off, why))
         facts = {
-            "layers": 1, "heads": [len(slots)], "width": target.symbols**target.n, "stream": space.width,
+            "layers": 1,
+            "heads": [len(slots)],
+            "width": target.symbols**target.n,
+            "stream": space.width,
             "float32_exact": stands or request.length <= DENSE_ROWS,
-        }  # fmt: skip
+        }
         model = Transformer(token_embedding(space), (only,), None, None)
         return Draft(model, tuple(promises), slot.through(2.0 * len(slots), 16), REF, (), facts)
 

@@ -3,16 +3,18 @@
 Stream: `token`, `count` (content tokens up to t), `asked` (asking tokens up to t), their squares,
 `one`, `answer`. Layer 1: two heads that never decay add up all tokens: without a denominator a sum
 is a count, exactly. (Softmax would give the average, which does not tell 1 of 2 from 2 of 4.) The
-FFN squares whole numbers up to N,  c^2 = relu(c) + 2 sum_{0<k<N} relu(c - k), and writes a
+FFN squares whole numbers up to N, c^2 = relu(c) + 2 sum_{0<k<N} relu(c - k), and writes a
 constant. Layer 2: one head with the logit
-    z_i = -RATE ( (asked_t - count_i)^2 + 1{x_i is no content} ) = <(asked, 1, asked^2)_t, RATE (2
-      count, content - 1 - count^2, -1)_i>
+
+    z_i = -RATE ( (asked_t - count_i)^2 + 1{x_i is no content} )
+        = <(asked, 1, asked^2)_t, RATE (2 count, content - 1 - count^2, -1)_i>.
+
 The j-th content token is the only row with count j that is content, so its weight is e^0 = 1 and
 all others together are at most N e^-RATE: no tie, so no normaliser is needed. Where fewer than j
 came, all weights vanish and the answer is 0.
 
-Rounding: all numbers are whole, logits multiples of RATE = 64, and exact in float32 as long as N^2
-< 2^24, that is up to 4096 tokens.
+Rounding: all numbers are whole, logits multiples of RATE = 64, and exact in float32 as long as
+N^2 < 2^24, that is up to 4096 tokens.
 """
 
 import dataclasses

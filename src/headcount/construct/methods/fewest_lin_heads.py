@@ -1,13 +1,15 @@
 """Few lin heads for a lag, in closed form (Theorem A made sharp), and what that costs in digits.
 
-Take x_0, …, x_T, the extrema of the Chebyshev polynomial on [0, eta], x_j = eta (1 + cos(pi
-j/T))/2, and a_h = 1/prod_{j != h}(x_h - x_j). Then  sum_h a_h x_h^s  is the divided difference of
-x^s at the nodes: 0 for s < T, 1 at s = T, and beyond it the complete symmetric polynomial
-h_{s-T}(x) >= 0. So lags 0..T are exact and all the error is the tail. Over all lags
+Take x_0, …, x_T, the extrema of the Chebyshev polynomial on [0, eta], and the coefficients
 
-    ||1{s=T} - sum||_1 = sum_{m>=1} h_m(x) = prod_j 1/(1 - x_j) - 1   ~ (T+1) eta/2,
-    sum_h |a_h| = 2^{2T-1} / eta^T                                    (the extrema make the leading
-      coefficient largest).
+    x_j = eta (1 + cos(pi j/T))/2,   a_h = 1/prod_{j != h}(x_h - x_j).
+
+Then sum_h a_h x_h^s is the divided difference of x^s at the nodes: 0 for s < T, 1 at s = T, and
+beyond it the complete symmetric polynomial h_{s-T}(x) >= 0. So lags 0..T are exact and all the
+error is the tail. Over all lags
+
+    ||1{s=T} - sum||_1 = sum_{m>=1} h_m(x) = prod_j 1/(1 - x_j) - 1  ~  (T+1) eta/2,
+    sum_h |a_h| = 2^{2T-1} / eta^T   (the extrema make the leading coefficient largest).
 
 Lags that exist. Sequences of at most N tokens have lags below N only, so that the tail is
 h_1 + … + h_{N-1-T}: nothing at all for N = T + 1, where eta may be 1 and sum|a| is 2^{2T-1}.

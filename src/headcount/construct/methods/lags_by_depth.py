@@ -1,5 +1,4 @@
-"""Long lags by depth: a chain of short lags, one per layer, in place of weights that no format
-holds.
+"""Long lags by depth: a chain of short lags, one per layer, instead of weights no format holds.
 
 A linear sum of decaying heads in one layer needs sum|a| that grows exponentially with lag T, where
 lags beyond T exist too (Theorem B). A lag of 1 costs almost nothing, and
@@ -8,15 +7,20 @@ holds x_{t-(d_1+…+d_l)}. A memory is copied where the chain passes its lag; M 
 chain, whose length is the sum of ceil((T_k - T_{k-1})/step).
 
 Stream: `token` (x_t), `carrier` (starts as x_t), `arrived` (0), `memory_1` … `memory_{M-1}`. A
-layer's heads read `carrier` and write `arrived`; its FFN then moves  carrier += arrived - carrier,
-memory_k += arrived  where lag T_k is reached, and  arrived -= arrived,  each by pairs relu(v) -
-relu(-v) = v, exact up to one rounding. The last layer's FFN reads out (token, memories, arrived).
+layer's heads read `carrier` and write `arrived`; its FFN then moves
 
-Error. The carrier after l layers is K_l * … * K_1 * x with kernels K_j = 1{s=d_j} + E_j, ||E_j||_1
-<= e. Convolution multiplies l1 norms at most, and the product of (delta + E_j) minus the product of
-deltas is at most (1 + e)^l - 1. Rounding enters in the same way: a layer in a type of unit u
-computes K_j up to u A more, so (1 + e + u A)^l - (1 + e)^l, convex in u, is at most linear in u up
-to the unit asked for.
+    carrier  += arrived - carrier,
+    memory_k += arrived   where lag T_k is reached,
+    arrived  -= arrived,
+
+each by pairs relu(v) - relu(-v) = v, exact up to one rounding. The last layer's FFN reads out
+(token, memories, arrived).
+
+Error. The carrier after l layers is K_l * … * K_1 * x with kernels K_j = 1{s=d_j} + E_j,
+||E_j||_1 <= e. Convolution multiplies l1 norms at most, and the product of (delta + E_j) minus the
+product of deltas is at most (1 + e)^l - 1. Rounding enters in the same way: a layer in a type of
+unit u computes K_j up to u A more, so (1 + e + u A)^l - (1 + e)^l, convex in u, is at most linear
+in u up to the unit asked for.
 """
 
 import dataclasses

@@ -1,20 +1,18 @@
-"""Lags that tokens name, by lin or log heads that are moved: Theorems 4.1 and 4.4, Propositions 4.3
-and 4.5.
+"""Lags that tokens name, by moved lin or log heads: Theorems 4.1, 4.4, Propositions 4.3, 4.5.
 
 Theorem 4.1: an adaptive M-sparse memory by two layers, normalisation-free.
 
-    layer 1  attention idle (W_O = 0, docs/errata.md#e3); the precision FFN writes lag_r =
-      [g_r(x_t)] (lin)
-      or log[e^{log g_r(x_t)}] (log) and the
-             constant 1 (lin) or log 2 (log)
-    layer 2  dot-product heads: the query reads lag_r, the key the constant, so that the bias -b
-      phi(s) is moved by the lag asked for:
-             memory_r = sum_h a_h sum_s e^{-b_h (s - g_r + T)} x_{t-s}     (`moved_heads`)
-             readout f(token, memory_1, …, memory_M) by a network
+    layer 1  attention idle (W_O = 0, docs/errata.md#e3); the precision FFN writes
+             lag_r = [g_r(x_t)] and the constant 1 (lin), or
+             lag_r = log[e^{log g_r(x_t)}] and the constant log 2 (log)
+    layer 2  dot-product heads: the query reads lag_r, the key the constant, so that the bias
+             -b phi(s) is moved by the lag asked for (`moved_heads`):
+             memory_r = sum_h a_h sum_s e^{-b_h (s - g_r + T)} x_{t-s};
+             a network reads out f(token, memory_1, …, memory_M)
 
 One set of coefficients serves every lag up to T_r (Lemmas F.2, F.5), with l1 error e_r for each of
-them; the lags are exact (rounding, `LagNetwork`), so the answer is off by at most E_FFN + Lip
-sqrt(sum_r e_r^2) (docs/errata.md#e12).
+them; the lags are exact (rounding, `LagNetwork`), so the answer is off by at most
+E_FFN + Lip sqrt(sum_r e_r^2) (docs/errata.md#e12).
 
 What it costs: a linear sum of lin heads that isolates lag T among all lags takes T + 1 heads and
 sum|a| ~ e^{2.46 T} (Theorems A and B): here that ends at about lag 5 in float32 and 10 in float64;
@@ -23,9 +21,9 @@ limit.
 
 Theorem 4.4 and Proposition 4.5: lags that depend on tokens found before, one retrieval per layer.
 
-H^Adap(K, M): t_i = g_i(x_t, x_{t-t_1}, …) needs what the retrievals before it found. L = K + 1 +
-1{M >= K+1} layers (`retrieval`): layer l writes lag_l with its FFN, layer l+1 finds memory_l; the
-lags K+1, …, M depend on the first K memories only and are found together.
+H^Adap(K, M): t_i = g_i(x_t, x_{t-t_1}, …) needs what the retrievals before it found. There are
+L = K + 1 + 1{M >= K+1} layers (`retrieval`): layer l writes lag_l with its FFN, layer l+1 finds
+memory_l; the lags K+1, …, M depend on the first K memories only and are found together.
 
 The chain holds because lags are whole numbers: memory_j is off by e_j, a later g_l by at most
 Lip(g_l) sqrt(sum_j e_j^2), and while that is below 1/2 (log: log(1 + 1/(2T_l))) rounding returns
@@ -38,14 +36,14 @@ layer serve one memory, which lowers heads and neurons per layer, not in total (
 
 Proposition 4.3: TMX, the bias measured against the lag asked for, in place of the dot product.
 
-    z = b (phi(s) - phi(w . x_t)),   w = e_lag:   D numbers per head instead of two D x q matrices,
-      and no constant in the stream.
+    z = b (phi(s) - phi(w . x_t)),   w = e_lag:
 
-The heads are those of Theorem 4.1, so are the layers and the errors (Theorem 4.4 for K
-> 0); only what moves the bias differs (`moved_heads`). Two repairs (docs/errata.md#e6): for log
-heads the paper stores log g, whereupon phi_log(log g) = -log log g; here the stream holds g itself,
-rounded to whole numbers (so that the width condition is the lin one), and the score clamps,
-phi_log(max(1, .)), phi_lin(max(0, .)).
+D numbers per head instead of two D x q matrices, and no constant in the stream. The heads are those
+of Theorem 4.1, so are the layers and the errors (Theorem 4.4 for K > 0); only what moves the bias
+differs (`moved_heads`). Two repairs (docs/errata.md#e6): for log heads the paper stores log g,
+whereupon phi_log(log g) = -log log g; here the stream holds g itself, rounded to whole numbers (so
+that the width condition is the lin one), and the score clamps, phi_log(max(1, .)),
+phi_lin(max(0, .)).
 """
 
 import dataclasses
@@ -142,9 +140,7 @@ def _nested_reasons(target: AdaptiveMemory) -> list[Refusal]:
 )
 @dataclasses.dataclass(frozen=True)
 class TwoLayers(AbstractMoved):
-    """Two layers for lags that the current token decides; lin or log heads moved by a dot
-    product.
-    """
+    """Two layers for lags that the current token decides; heads moved by a dot product."""
 
     ref = ADAPTIVE
     cost = 2
@@ -178,9 +174,7 @@ class Nested(AbstractMoved):
 @methods.register("deep", formula="as nested with one memory per layer, M + 1 layers", ref=DEEP)
 @dataclasses.dataclass(frozen=True)
 class Deep(AbstractMoved):
-    """M + 1 layers in place of more heads per layer, for lags that the current token decides (K =
-    0).
-    """
+    """M + 1 layers in place of more heads per layer, for lags that x_t decides (K = 0)."""
 
     ref = DEEP
     cost = 4

@@ -3,23 +3,26 @@ latest match.
 
 Stream: `token` (one-hot x_t), `previous` (one-hot x_{t-1}), `answer`.
 Layer 1, one head: a bias that stands on lag 1 copies the token before into `previous`.
-Layer 2, one head: row i has the logit
-    z_i = B ( 1{previous_i = x_t, the kind of token that is asked for} + 1{x_i may be an answer} ) -
-      tie(t - i)
-(the second indicator only where a target has such a rule) and its value is x_i. With g the number
-of indicators, rows that satisfy them all have g B - tie, all others at most (g-1) B - tie. `tie`
-grows by at least `rate` per lag, so the latest match wins.
+Layer 2, one head: row i has the value x_i and the logit
 
-The bound. mu = mass of layer 1 beside lag 1, s* = lag of the latest match, N = longest length,
-tie(N-1) = span.
- - older matches lose at least rate k - B mu at lag s* + k: together at most q/(1-q) of its weight,
-   q = e^{-(rate - B mu)};
- - others lose at least B(1 - 2 mu) - (tie(s*) - tie(s)) >= B(1 - 2 mu) - span, at most N rows: N
-   e^{-(B(1 - 2 mu) - span)}.
- The sum delta of the two bounds each logit's error (weights add up to 1, values are one-hot) and,
-   times sqrt(2), the norm's.
-B = span + 2 rate + log N pays for both, so B grows with the length: that is the price of ties under
-softmax.
+    z_i = B (1{previous_i = x_t, in the coordinates that are asked} + 1{x_i may be an answer})
+          - tie(t - i),
+
+the second indicator only where a target has such a rule. With g the number of indicators, rows that
+satisfy them all have g B - tie, all others at most (g-1) B - tie. `tie` grows by at least `rate`
+per lag, so the latest match wins.
+
+The bound. Let mu be the mass of layer 1 beside lag 1, s* the lag of the latest match, N the longest
+length and span = tie(N-1).
+
+- Older matches lose at least rate k - B mu at lag s* + k: together at most q/(1-q) of its weight,
+  q = e^{-(rate - B mu)}.
+- Others lose at least B(1 - 2 mu) - (tie(s*) - tie(s)) >= B(1 - 2 mu) - span, at most N rows:
+  together N e^{-(B(1 - 2 mu) - span)}.
+
+The sum delta of the two bounds each logit's error (weights add up to 1, values are one-hot) and,
+times sqrt(2), the norm's. B = span + 2 rate + log N pays for both, so B grows with the length: that
+is the price of ties under softmax.
 
 Rounding. A power of two as rate makes every logit a multiple of it: exact in float32 up to rate
 2^24. With rate 64 what is lost is below 1e-27, 1 + 1e-27 is 1, and each weight that matters is
@@ -66,7 +69,7 @@ RECALL = Ref("headcount", "key-value recall: a previous-token head and a match")
 INDUCTION = Ref("olsson-2022", "induction heads; weights and bound by headcount")
 BIASES = ("lin", "peak", "table")
 SHARP = 64  # from this rate on weights are exactly 0 or 1 once rounded
-SHARP_ROUNDING = 16  # units: one exponential, one quotient, one product a layer
+SHARP_ROUNDING = 16  # units: one exponential, one quotient, one product per layer
 EXACT_IN_FLOAT32 = 2**24  # whole multiples of a power of two
 
 
@@ -183,9 +186,7 @@ def followers(x: np.ndarray) -> np.ndarray:
 
 
 def tie(bias: str, rate: float, lag: int) -> float:
-    """What the bias of layer 2 takes from a match at this lag; at least `rate` more with every
-    lag.
-    """
+    """What layer 2's bias takes from a match at this lag; at least `rate` more with every lag."""
     return rate * float(lag) ** 2 if bias == "peak" else rate * float(lag)
 
 
@@ -195,8 +196,8 @@ def match_logit(bias: str, rate: int, length: int) -> int:
 
 
 def previous_leak(bias: str, rate: float) -> float:
-    """mu: softmax mass beside lag 1. A peak -p(s-1)^2 has e^-p at lag 0 and e^{-p k^2} at lag 1
-    + k; a table has none.
+    """mu: softmax mass beside lag 1. A peak -p(s-1)^2 has e^-p at lag 0 and e^{-p k^2} at lag
+    1 + k; a table has none.
     """
     return 0.0 if bias == "table" else 2 * math.exp(-rate) / (1 - math.exp(-rate))
 
@@ -225,8 +226,9 @@ def lookup_draft(lookup: Lookup, request: Request, rate: int, theorem: Ref) -> D
     promises, answer = _promises(space, lookup, request, rate)
     logit = match_logit(request.bias, rate, request.length)
     facts = {
-        "layers": 2, "heads": [1, 1], "width": 0, "stream": space.width, "query_size": len(lookup.asked),
-        "match_logit": logit, "tie_rate": rate, "float32_exact": rate >= SHARP,
+        "layers": 2, "heads": [1, 1], "width": 0, "stream": space.width,
+        "query_size": len(lookup.asked), "match_logit": logit, "tie_rate": rate,
+        "float32_exact": rate >= SHARP,
     }  # fmt: skip
     note = (
         f"up to {request.length} tokens: the match logit {logit} exceeds what the bias takes over"

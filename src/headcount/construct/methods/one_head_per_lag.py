@@ -3,29 +3,28 @@ distance, without cancellation.
 
 A linear sum of lin, log or log1p heads pays for lag T with heads and weights that grow with T
 (Theorems A and B); here one head per lag has weight 1. Let phi be the head's curve, phi(T) = 1, and
-leak = sum_{s != T} phi(s)  over the lags that exist:
+leak = sum_{s != T} phi(s) over the lags that exist:
 
-    peak    phi = e^{-p (s-T)^2}                        leak <= 2 e^{-p} / (1 - e^{-3p}),  since j^2
-      >= 1 + 3(j-1)
-    table   0 at T, -inf elsewhere                      leak = 0
-    rope    exp(sum_j r_j cos(theta_j (s-T)) - sum_j r_j)   leak as certified by the fit, on the
-      window
+    peak    e^{-p (s-T)^2}            leak <= 2 e^{-p} / (1 - e^{-3p}), since j^2 >= 1 + 3(j-1)
+    table   logit 0 at T, else -inf   leak = 0
+    rope    exp(sum_j r_j cos(theta_j (s-T)) - sum_j r_j)
+                                      leak as certified by the fit, on the window
 
-p = 128 makes e^{-p} vanish beside 1 in every format. A lag that does not exist yet (position t <=
-T) must read zero:
+p = 128 makes e^{-p} vanish beside 1 in every format. A lag that does not exist yet (position
+t <= T) must read zero:
 
-| normaliser   | error                                           | before the lag exists                                         |
-|--------------|-------------------------------------------------|---------------------------------------------------------------|
-| none         | leak                                            | nothing of weight above leak is there                         |
-| softmax-tail | leak (the gain is Z, the same at all positions) | as above                                                      |
-| softmax-sink | 2 leak + eps, eps = e^{sink} = sqrt(leak)       | the sink takes all but leak/eps = sqrt(leak)                  |
-| softmax-bos  | 3 leak                                          | peak: the sink sits at lag t, closer to T than every token    |
-| softmax      | 3 leak                                          | WRONG for peak and rope: the nearest token is read with weight 1 |
+| normaliser   | error          | before the lag exists                                            |
+|--------------|----------------|------------------------------------------------------------------|
+| none         | leak           | nothing of weight above leak is there                            |
+| softmax-tail | leak           | as above (the gain is Z, the same at all positions)              |
+| softmax-sink | 2 leak + eps   | the sink takes all but leak/eps = eps (eps = e^{sink})           |
+| softmax-bos  | 3 leak         | peak: the sink sits at lag t, closer to T than every token       |
+| softmax      | 3 leak         | WRONG for peak and rope: the nearest token is read with weight 1 |
 
-Under plain softmax a table head sees nothing before its lag exists and its row is 0, so that it is
-exact everywhere; peak and rope are exact from position T + 1 on, so that the target must be read
-there. Every other kernel (essential memory) is the sum of heads that `theory.shaped` finds: tables
-are exact on the window of `length` lags, one head per sign.
+with eps = sqrt(leak). Under plain softmax a table head sees nothing before its lag exists and its
+row is 0, so that it is exact everywhere; peak and rope are exact from position T + 1 on, so that
+the target must be read there. Every other kernel (essential memory) is the sum of heads that
+`theory.fit.shaped_fit` finds: tables are exact on the window of `length` lags, one head per sign.
 """
 
 import dataclasses
@@ -60,7 +59,7 @@ from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.read import At, Last
 
-REF = Ref("headcount", "shaped heads: one head a lag")
+REF = Ref("headcount", "shaped heads: one head per lag")
 Sparse = FixedMemory | EssentialMemory
 
 

@@ -7,20 +7,17 @@ token asks for.
 number thanks to the precision FFN, and eta = sum_{k >= 1} e^{-p k^2} <= e^{-p}/(1 - e^{-3p}), since
 k^2 >= 1 + 3(k-1). All that the head sees beside lag g weighs at most 2 eta.
 
-none          weight 1 at lag g: l1 error <= 2 eta. If t - g is before the first token, everything
-seen lies on one side: <= eta
-              instead of the right 0. With p = 200, e^{-p} is 1e-87: nothing in float64, and an
-                exact 0 in float32.
-softmax-sink  sink logit -p/2, value 0. Where the token exists, its weight is 1/(1 + delta), delta
-<= e^{-p/2} + 2 eta, and the rest
-              weighs at most 2 eta: l1 error <= e^{-p/2} + 4 eta. Where it does not, the row weighs
-                at most
-              eta/(e^{-p/2} + eta) <= eta e^{p/2} <= e^{-p/2}/(1 - e^{-3p}). So a head may look at
-                nothing, and every position is right.
-softmax       no sink: l1 error <= 4 eta where the token exists. Where it does not, softmax must
-look somewhere and takes
-              the first token: so only for reads far enough from the start (the last position,
-                length > T).
+    none          weight 1 at lag g: l1 error <= 2 eta. If t - g is before the first token,
+                  everything seen lies on one side: <= eta instead of the right 0. With p = 200,
+                  e^{-p} is 1e-87: nothing in float64, and an exact 0 in float32.
+    softmax-sink  sink logit -p/2, value 0. Where the token exists, its weight is 1/(1 + delta),
+                  delta <= e^{-p/2} + 2 eta, and the rest weighs at most 2 eta: l1 error
+                  <= e^{-p/2} + 4 eta. Where it does not, the row weighs at most
+                  eta/(e^{-p/2} + eta) <= eta e^{p/2} <= e^{-p/2}/(1 - e^{-3p}). So a head may
+                  look at nothing, and every position is right.
+    softmax       no sink: l1 error <= 4 eta where the token exists. Where it does not, softmax
+                  must look somewhere and takes the first token: so only for reads far enough
+                  from the start (the last position, length > T).
 
 Nothing cancels, so weights are 1 and rounding loses nothing: this is the bias that lin and log
 heads lack (docs/numerics.md#precision). Lag 0 is a lag like any other. Layers as in Theorem 4.4;

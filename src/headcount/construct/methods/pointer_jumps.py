@@ -1,40 +1,47 @@
 """Following pointers: one head per layer, positions as sign codes; by doubling or one by one.
 
-Stream: `token` (one-hot x_t), `place` (t written with n = log2 N signs: codes c_i of +-1, <c_i,
-c_i> = n, <c_i, c_j> <= n - 2), `one` (1), and `place_h`, `found_h`: the code of, and the token at,
-the place h jumps back, p^h(t), p(t) = t - x_t - 1. Layer 1 is a peak-TMX head: its logit -gap (s -
-(x_t + 1))^2 stands on the lag that the token names; it copies code and token. Every later layer is
-a dot-product head that goes where `place_h` says:
+Stream: `token` (one-hot x_t), `place` (t written with n = log2 N signs: codes c_i of +-1 with
+<c_i, c_i> = n and <c_i, c_j> <= n - 2), `one` (1), and `place_h`, `found_h`: the code of, and the
+token at, the place h jumps back, p^h(t), p(t) = t - x_t - 1. Layer 1 is a peak-TMX head: its logit
+-gap (s - (x_t + 1))^2 stands on the lag that the token names; it copies code and token. Every later
+layer is a dot-product head that goes where `place_h` says:
+
     z_i = gap/2 (<place_h(t), c_i> - n):  0 at the place asked for, at most -gap elsewhere,
+
 and copies what stands there: p^m at p^h(t) is p^{m+h}(t). A layer composes, and that is all it
 does. The size of the stream grows with log N, not with N (one-hot positions would take N); the rest
 does not depend on N.
 
 Chains that leave the sequence. Under softmax the peak stands on the first row, which then points at
-itself: jumps stop there. Without normaliser no row is near, `place_h` is 0, every later logit is -n
-gap/2 and everything stays 0: zero before the first token. Either way all numbers stay bounded;
+itself: jumps stop there. Without normaliser no row is near, `place_h` is 0, every later logit is
+-n gap/2 and everything stays 0: zero before the first token. Either way all numbers stay bounded;
 padding asks for lag 0 and points at itself.
 
-The bound, eps_v, eps_q the entry-wise errors of what is copied and of what is asked, mu = N e^{-gap
-(1 - n eps_q)}:
-    eps <= eps_v + 2 mu (1 + eps_v) + (without normaliser) (e^{gap n eps_q / 2} - 1)(1 + eps_v).
+The bound. With eps_v and eps_q the entry-wise errors of what is copied and of what is asked, and
+mu = N e^{-gap (1 - n eps_q)},
+
+    softmax  eps <= eps_v + 2 mu (1 + eps_v),
+    none     eps <= eps_v + 2 mu (1 + eps_v) + (e^{gap n eps_q / 2} - 1)(1 + eps_v).
+
 The gap is a power of two, so logits are exact, and at least 128 (more where many layers follow
 without normaliser), so that e^-gap vanishes beside 1 in every format: each head copies exactly, and
 rounding adds nothing up.
 
 Doubling: k jumps in ceil(log2 k) + 1 layers of one head. Write k - 1 = sum_j b_j 2^j. Layer 1 holds
 place_1 and found_1. Layer l >= 2 goes h = 2^{l-2} jumps back, where it copies
+
     place_h  (so that it holds place_{2h}), unless it is the last, and
     found_m  (so that it holds found_{m+h}), if b_{l-2} = 1, with m = 1 + sum of the digits done.
-It is one head, because both copies go to the same place. After the last digit m = k. With L - 1 =
-ceil(log2 k) digits the largest k is 2^{L-1}, and the top digit of k - 1 is 1, so the last layer
-always has something to copy.
+
+It is one head, because both copies go to the same place. After the last digit m = k. With
+L - 1 = ceil(log2 k) digits the largest k is 2^{L-1}, and the top digit of k - 1 is 1, so the last
+layer always has something to copy.
 
 A layer of this kind composes two things known before it, so that the number of jumps at most
 doubles, and layer 1 knows one: among schedules of such heads none is shorter. Other circuits are
-not covered by that. Theorem 4.4 would take k + 1 layers. For k-hop induction, the like task, O(log
-k) layers suffice and, under a conjecture on parallel computation, are needed by any Transformer of
-moderate size (Sanford, Hsu and Telgarsky).
+not covered by that. Theorem 4.4 would take k + 1 layers. For k-hop induction, the like task,
+O(log k) layers suffice and, under a conjecture on parallel computation, are needed by any
+Transformer of moderate size (Sanford, Hsu and Telgarsky).
 
 The plain chain: one jump per layer, k layers for k jumps; what doubling is to be compared with.
 Layer 1 holds place_1 and found_1. Layer l < k goes l - 1 jumps back and copies place_1, which makes
@@ -62,7 +69,7 @@ from headcount.model.scores import AbstractScore, DotProduct, PeakTMX
 from headcount.model.transformer import Transformer
 
 DOUBLING = Ref("sanford-2024", "pointer doubling; weights and bound by headcount")
-CHAIN = Ref("headcount", "one jump a layer, after Wang and E 2024, Theorem 4.4")
+CHAIN = Ref("headcount", "one jump per layer, after Wang and E 2024, Theorem 4.4")
 SMALLEST_GAP = 128.0
 WANTED = 1e-30  # entry-wise error in exact arithmetic, far below what any format tells from 0
 ROUNDING = 16  # units per layer: one exponential, one quotient, one product
@@ -141,9 +148,9 @@ class Chain(AbstractPointers):
 
 
 def doubling_stages(hops: int) -> list[Stage]:
-    """The schedule for k = `hops`.
+    """The schedule for k = `hops`; below, k - 1 = 5 is 101 in binary.
 
-    >>> [(stage.ask, stage.place, stage.found) for stage in doubling_stages(6)]  # 6 - 1 = 101 in binary
+    >>> [(stage.ask, stage.place, stage.found) for stage in doubling_stages(6)]
     [(0, 0, 0), (1, 1, 1), (2, 2, None), (4, None, 2)]
     """
     digits = hops - 1
@@ -192,8 +199,10 @@ def pointer_draft(
     errors = entry_errors(stages, bits, request, gap)
     model = Transformer(token_embedding(space, positions=codes), layers, None, None)
     facts = {
-        "layers": len(stages), "heads": [1] * len(stages), "width": 0, "stream": space.width, "code_bits": bits,
-        "jumps_after_layer": [max(jumps for *_, jumps in stage.copies()) for stage in stages], "logit_gap": gap, "float32_exact": True,
+        "layers": len(stages), "heads": [1] * len(stages), "width": 0, "stream": space.width,
+        "code_bits": bits,
+        "jumps_after_layer": [max(jumps for *_, jumps in stage.copies()) for stage in stages],
+        "logit_gap": gap, "float32_exact": True,
     }  # fmt: skip
     note = (
         f"positions up to {request.length} as {bits} signs: the stream grows with the logarithm of"

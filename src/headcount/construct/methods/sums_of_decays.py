@@ -57,8 +57,7 @@ from headcount.theory.problem import Norm, Problem
 FIXED = Ref("wang-e-2024", "Theorem 3.1")
 ESSENTIAL = Ref("wang-e-2024", "Theorem 5.1")
 NORMALISERS = ("none", "softmax-bos", "softmax-tail", "softmax")
-# a fit of H heads has 2H unknowns; an error over more lags than exist bounds that over those that
-# do
+# a fit of H heads has 2H unknowns; an error over more lags than exist bounds that over fewer
 LEAST_WINDOW = 64
 
 
@@ -228,9 +227,7 @@ def filtered_radius(target: EssentialMemory, request: Request) -> float:
 
 
 def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> DrawnHeads:
-    """The fewest heads for the kernel on the window; one silent head where only lag 0 is left to
-    do.
-    """
+    """The fewest heads for the kernel on the window; one silent head where only lag 0 is left."""
     window = window_of(kernel, request)
     problem = Problem(kernel, family(request.bias), Norm.L1, window)
     if not np.any(problem.target):

@@ -1,13 +1,13 @@
-"""Bias: every positional bias on essentially sparse memories, light to heavy tails, trained at N =
-64 and tested at N = 256.
+"""Bias: every positional bias on essentially sparse memories, light to heavy tails, trained at
+N = 64 and tested at N = 256.
 
 A linear model of a few dot-product-free heads, exact population losses at both lengths:
 `train_loss` is the loss at the trained length, `eval_loss` that at the longer one, which asks for
 nothing new where the kernel has died out within 64 lags. Floors are those of the longer length.
 The residual gives lag 0 to every arm.
 
-What each bias could reach on a positive kernel with lag 0 given by the residual: loss = sum_{1
-<= s < N} (rho(s) - heads(s))^2.
+What each bias could reach on a positive kernel with lag 0 given by the residual, where the loss is
+the sum of (rho(s) - heads(s))^2 over 1 <= s < N:
 
     lin, log, log1p  the best l2 fit found and its certificate (`kernel_numbers`, lag 0 free)
     peak             the best sum of peaks found, also with centres before lag 0; no bound from

@@ -1,5 +1,4 @@
-"""Depth: how far back can lin heads reach with L layers? A fixed lag T, trained loss against (T,
-L).
+"""Depth: how far back can lin heads reach with L layers? A fixed lag T; trained loss by T and L.
 
 One lin head decays, so 4 of them isolate lag T only with weights that grow like (3 + 2 sqrt 2)^T
 (docs/theory.md#weight), and no H < T of them do (Theorem A; x_t comes free through the residual,
@@ -53,7 +52,8 @@ def studies(profile: Profile) -> tuple[Study, ...]:
             x_label="lag",
             y_label="population MSE",
             notes=(
-                f"{HEADS} lin heads per layer, no networks, normalisation-free; answering 0 costs 1",
+                f"{HEADS} lin heads per layer, no networks, normalisation-free;"
+                " answering 0 costs 1",
             ),
         ),
     )
@@ -113,9 +113,7 @@ def composed_numbers(lag: int, layers: int) -> Numbers:
 
 
 def _composed(lag: int, layers: int, layer: Callable[[int], np.ndarray]) -> float:
-    """The loss on 1{s = lag} of at most so many layers one after another: any of them may be
-    idle.
-    """
+    """The loss on 1{s = lag} of at most so many layers in a row: any of them may be idle."""
     kernels = [
         functools.reduce(np.convolve, [layer(part) for part in split(lag, used)])[:LENGTH]
         for used in range(1, layers + 1)
@@ -124,9 +122,7 @@ def _composed(lag: int, layers: int, layer: Callable[[int], np.ndarray]) -> floa
 
 
 def _layer(lag: int) -> np.ndarray:
-    """What one layer of the best heads draws for 1{s = lag}, lag >= 1, its residual at lag 0.
-    [LENGTH]
-    """
+    """What one layer of the best heads draws for 1{s = lag}, lag >= 1, lag 0 free.  [LENGTH]"""
     kernel = fitted(Lag(lag), "lin", HEADS, LENGTH, residual=True).drawn()[:LENGTH]
     kernel[0] = 0.0
     return kernel

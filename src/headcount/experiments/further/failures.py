@@ -5,11 +5,11 @@ Eight signs at lags 1, 2, 8, 12, …, 28 with weights of alternating sign, so th
 many lags reads none of them. Linear models, exact population loss, so the record has the error at
 every lag:
 
-    peak-3           three heads that each read one lag: too few heads
-    lin-8, log-8     a head for every lag, of a bias that tells lag 8 from its neighbours only with
-      huge weights: the wrong bias
-    peak-32, table-2 nothing is planted: peaks start near every lag; a table draws the positive and
-      the negative lags with a head each
+    peak-3            three heads that each read one lag: too few heads
+    lin-8, log-8      a head for every lag, of a bias that tells lag 8 from its neighbours only
+                      with huge weights: the wrong bias
+    peak-32, table-2  nothing is planted: peaks start near every lag; a table draws the positive
+                      lags with one head and the negative ones with another
 
 A depth that is too small shows on pointer chains (`heads`), a bias that fails beyond the trained
 length on kernels (`bias`).

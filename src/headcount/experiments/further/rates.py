@@ -287,9 +287,7 @@ def _proved(problem: Problem, fit: KernelFit, heads: int) -> float | None:
 
 
 def adaptive(T: int, bias: str, heads: Sequence[int]) -> RateTable:
-    """One set of coefficients for every lag up to T: the worst error over the lags (Lemmas F.2,
-    F.5).
-    """
+    """One set of coefficients for every lag up to T: the worst error (Lemmas F.2, F.5)."""
     chosen = family(bias)
     fits = [fit_adaptive(T, chosen, h, BUDGET) for h in heads]
     said = [promised(Problem(Lag(T), chosen), h, 1.0) for h in heads]

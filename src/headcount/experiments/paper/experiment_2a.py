@@ -33,8 +33,7 @@ FEW_TEETH = 4
 FEW_TEETH_SEEDS = 50  # the first of them, above those of the pilots and of 32 teeth
 LENGTH = 8
 FAR_HEADS = 8
-# "p large" is part of the repaired setting: 2^-16 and less of the next lag. The cells vary it
-# within that.
+# "p large" is part of the repaired setting: 2^-16 or less of the next lag. Cells vary it within.
 STEEP: Mapping[str, Mapping[str, Any]] = {
     "uniform": {"low": 16.0, "high": 32.0, "spacing": "uniform"},
     "log-spaced": {"low": 16.0, "high": 64.0, "spacing": "log"},

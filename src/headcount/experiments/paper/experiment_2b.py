@@ -1,5 +1,5 @@
-"""Experiment 2b: does a simple readout of several memories need heads, not neurons? (paper, Section
-6; docs/errata.md#e20, #e21)
+"""Experiment 2b: does a simple readout of several memories need heads, not neurons?
+(Paper, Section 6; docs/errata.md#e20, #e21.)
 
 As written: x_48 + x_56 + x_99. With lin or log heads the squared error stays above 2.7 of 3 at any
 number of heads with weights up to 1e9 (certified), and with a free bias per lag one head is exact:

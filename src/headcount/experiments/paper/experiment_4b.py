@@ -51,9 +51,7 @@ def studies(profile: Profile) -> tuple[Study, ...]:
 
 
 def as_written(profile: Profile) -> Study:
-    """Sampled batches, the paper's log bias; lag 0 through the residual, or nothing around the
-    heads.
-    """
+    """Sampled batches, the paper's log bias; lag 0 through the residual, or heads alone."""
     around = [("lin", 1), ("log", 1), ("log", 64)]
     bare = [("lin", 1), ("log", 64), ("log1p", 64)]
     arms = (

@@ -4,13 +4,15 @@ and what stood in the way.
 **Runs that diverged** are an outcome of training, not gaps in the data; leaving them out would
 flatter the arm that diverges, and counting them as +inf would make every mean infinite. So the
 finding is computed twice:
+
 (a) a diverged run counts as the larger of the constant predictor's loss (whoever holds a diverged
     model can predict the mean instead) and the worst finite loss of its arm in that cell
-    (divergence is no better than any run that did finish); its accuracy counts as 0; (b) the pairs
-    with a diverged run are left out. The *larger* p-value of the two stands, for support and for
-    refutation alike: a diverged run may cost a verdict, it cannot make one. If (b) leaves fewer
-    than three pairs the cell decides nothing. The interval shown is (a), and the note says how many
-    runs diverged.
+    (divergence is no better than any run that did finish); its accuracy counts as 0;
+(b) the pairs with a diverged run are left out.
+
+The *larger* p-value of the two stands, for support and for refutation alike: a diverged run may
+cost a verdict, it cannot make one. If (b) leaves fewer than three pairs the cell decides nothing.
+The interval shown is (a), and the note says how many runs diverged.
 
 **Runs that are missing** leave a cell undecided: a study that stopped early is not the one that was
 registered.

@@ -23,7 +23,8 @@ Worked example — experiment 4a, one number of heads, one cell:
 
     >>> h = Hypothesis(
     ...     id="4a", claim="On a heavy-tailed memory, log heads learn better than lin heads.",
-    ...     ref=Ref("wang-e-2024", "Section 6, experiment 4a"), reported=(Reported("lin, 64 heads: MSE", 0.19),),
+    ...     ref=Ref("wang-e-2024", "Section 6, experiment 4a"),
+    ...     reported=(Reported("lin, 64 heads: MSE", 0.19),),
     ...     parts=(Part("16 heads", Benefit(worse="lin-16", better="log-16")),),
     ...     scale=Scale.LOG10_RATIO, trivial=7.48, expected="supported, trainability only")
     >>> print(h.parts[0].claim.sentence(h.scale, h.margin))
@@ -101,9 +102,7 @@ class ArmResult:
 
 
 class AbstractClaim(abc.ABC):
-    """One comparison that can be supported or refuted. `metric` is the field of `ArmResult` it
-    reads.
-    """
+    """One comparison to support or refute. `metric` is the field of `ArmResult` that it reads."""
 
     metric: ClassVar[str] = "loss"
     equal_parameters: bool = False
@@ -115,8 +114,8 @@ class AbstractClaim(abc.ABC):
 
     @abc.abstractmethod
     def effects(self, values: Mapping[str, np.ndarray], scale: Scale) -> np.ndarray:
-        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do (k =
-        1 but for 'the best of').
+        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do
+        (k = 1 but for 'the best of').
         """
 
     @abc.abstractmethod
@@ -156,9 +155,7 @@ class Benefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class NoBenefit(AbstractClaim):
-    """`added` is as good as `plain`, no better and no worse than the margin: two one-sided
-    tests.
-    """
+    """`added` is as good as `plain`, within the margin either way: two one-sided tests."""
 
     plain: str
     added: str
@@ -180,8 +177,7 @@ class NoBenefit(AbstractClaim):
 
 @dataclasses.dataclass(frozen=True)
 class BelowThreshold(AbstractClaim):
-    """The best of `candidates` has a loss below `threshold`: some candidate's interval lies below
-    it.
+    """The best of `candidates` has a loss below `threshold`: one's interval lies below it.
 
     Choosing the best after seeing the results is paid for: with k candidates each is tested at
     alpha/k.

@@ -205,12 +205,13 @@ class LengthPattern:
     def from_positions(
         cls, loss: np.ndarray, trained: int, reach: int, trivial: float
     ) -> "LengthPattern":
-        """From the loss [N] by position of sequences longer than trained: the mean over [1,
-        trained], then over octaves.
+        """From the loss [N] by position of sequences longer than trained: the mean over the trained
+        positions, then over octaves.
 
         Positions that do not have all lags behind them yet (t <= reach) are left out.
 
-        >>> LengthPattern.from_positions(np.array([9.0, 1, 1, 1, 5, 5]), trained=4, reach=1, trivial=10).loss.tolist()
+        >>> loss = np.array([9.0, 1, 1, 1, 5, 5])
+        >>> LengthPattern.from_positions(loss, trained=4, reach=1, trivial=10).loss.tolist()
         [1.0, 5.0]
         """
         loss = np.asarray(loss, float)

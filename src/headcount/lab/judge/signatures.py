@@ -8,15 +8,15 @@ exactly one answers yes.
 **Too little depth — a cliff in the number of hops.** One attention layer retrieves with addresses
 computed before it, so a chain in which each address is the token found by the last jump costs
 layers. Theorem 4.4 follows K hops with K+1; K suffice where the embedding holds the first pointer,
-as in a pointer chain (`construct/chain.py`), and ceil(log2 K)+1 by doubling
-(`construct/doubling.py`). A network with fewer follows chains up to some length and has no such
-circuit for longer ones: accuracy is near 1 up to hop r and *drops* at r+1. Every other failure
-spoils each single hop a little, so that skill decays like q^j: no cliff. The cliff is the drop
-beyond that compounding. Where each number of hops has a run of its own, a drop may also be a longer
-chain that was not learned: it counts only if a model with layers enough, trained alike, does follow
-it. Where there are the layers by which doubling makes r+1 hops, depth is not what is missing, and
-the answer is no. (Sufficient, not necessary: one layer with a head for every lag in reach and a
-network wide enough would do too, so shallow networks may well show no cliff.)
+as in a pointer chain, and ceil(log2 K)+1 by doubling (`construct/methods/pointer_jumps.py`). A
+network with fewer follows chains up to some length and has no such circuit for longer ones:
+accuracy is near 1 up to hop r and *drops* at r+1. Every other failure spoils each single hop a
+little, so that skill decays like q^j: no cliff. The cliff is the drop beyond that compounding.
+Where each number of hops has a run of its own, a drop may also be a longer chain that was not
+learned: it counts only if a model with layers enough, trained alike, does follow it. Where there
+are the layers by which doubling makes r+1 hops, depth is not what is missing, and the answer is no.
+(Sufficient, not necessary: one layer with a head for every lag in reach and a network wide enough
+would do too, so shallow networks may well show no cliff.)
 
 **Too few heads — lags lost regardless of distance, or a loss at its floor that falls with heads.**
 A sharp head reads one lag; H heads read about H, and training spends them on the lags that matter
@@ -63,8 +63,7 @@ from headcount.lab.judge.patterns import (
     RunPattern,
 )
 
-# of the trivial loss: the normalised MSE below which the paper's task counts as solved (experiment
-# 1b)
+# of the trivial loss: the normalised MSE below which the paper counts a task as solved (1b)
 LEARNED = 0.01
 AT_FLOOR = 3.0  # loss within this factor of the floor: training did what the architecture can
 HELPS, HELPS_NOT = 0.1, 0.5  # a floor that falls to a tenth is a cure, one that keeps half is none
@@ -130,9 +129,7 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """A named check: which failure it shows, what identifies it, and which observables can
-    decide it.
-    """
+    """A named check: which failure it shows, what identifies it, which observables decide it."""
 
     failure: Failure
     identified_by: str
@@ -140,9 +137,7 @@ class Signature:
     readings: tuple[Callable[[RunPattern], Iterator[Check]], ...]
 
     def check(self, run: RunPattern) -> Check:
-        """Yes if an observable says yes and none says no, and the other way round; else
-        undecided.
-        """
+        """Yes if an observable says yes and none says no, and conversely; else undecided."""
         checks = [check for reading in self.readings for check in reading(run)]
         if not checks:
             return Check(Answer.UNDECIDED, f"not measured: {self.identified_by}", measured=False)
@@ -191,9 +186,7 @@ class Diagnosis:
 
 
 def diagnose(run: RunPattern, cell: str = "") -> Diagnosis:
-    """The one failure whose signature the run shows; 'none' if it learned the task; else
-    undecided.
-    """
+    """The one failure whose signature the run shows; 'none' if it learned; else undecided."""
     checks = {signature.failure: signature.check(run) for signature in SIGNATURES}
     shown = [failure for failure, check in checks.items() if check.answer is Answer.YES]
     if len(shown) == 1:
@@ -230,7 +223,7 @@ def _read(
 
 
 def sufficient_layers(hops: int) -> int:
-    """ceil(log2 hops) + 1: the layers of `construct/doubling.py`.
+    """ceil(log2 hops) + 1: the layers of `construct/methods/pointer_jumps.py`.
 
     >>> [sufficient_layers(hops) for hops in (1, 2, 3, 4, 5)]
     [1, 2, 3, 3, 4]

@@ -13,9 +13,9 @@ part and one cell this is the plain rule (interval on the other side of the marg
 **The family**: `p_adjusted` is the largest p-value after Holm over the registered insights.
 Supported requires p_adjusted <= alpha. As p_adjusted >= p, this implies that every interval lies in
 its support region: the interval rule is necessary, Holm decides. A claim that its intervals support
-but Holm does not is inconclusive and the sentence says so. Refutation is controlled a study at a
-time, not over the family: it is the cautious direction. A hypothesis outside the theorem's
-assumptions is not tested and takes no place among the p-values.
+but Holm does not is inconclusive and the sentence says so. Refutation is controlled per study, not
+over the family: it is the cautious direction. A hypothesis outside the theorem's assumptions is not
+tested and takes no place among the p-values.
 
 **Qualifiers** add a reading and never change the outcome: `trainability, not expressivity` — in
 some part arms fell short, and in every cell *where one did* its learned loss is above 10 x its
@@ -240,9 +240,7 @@ class _Shortfall:
 
 @dataclasses.dataclass(frozen=True)
 class _Reading:
-    """All that is read off the findings of one hypothesis, from which qualifiers and sentences
-    follow.
-    """
+    """What is read off the findings of one hypothesis, for qualifiers and sentences."""
 
     hypothesis: Hypothesis
     found: tuple[Finding, ...]
@@ -286,17 +284,14 @@ def _conclude(h: Hypothesis, found: tuple[Finding, ...], p_adjusted: float | Non
 
 
 def _blocked(found: Sequence[Finding]) -> Iterable[str]:
-    """What kept comparisons from deciding, each reason once with the parts and cells that it
-    concerns.
-    """
+    """What kept comparisons from deciding: each reason once, with its parts and cells."""
     for reason in dict.fromkeys(finding.blocked for finding in found if finding.blocked):
         where = [
             f"{finding.part}, {finding.cell}" for finding in found if finding.blocked == reason
         ]
-        yield (
-            f"{'; '.join(where) if len(where) <= 2 else f'{len(where)} of {len(found)} comparisons'}:"
-            f" {reason}"
-        )
+        few = len(where) <= 2
+        named = "; ".join(where) if few else f"{len(where)} of {len(found)} comparisons"
+        yield f"{named}: {reason}"
 
 
 def _read(h: Hypothesis, found: tuple[Finding, ...], p: float) -> _Reading:
@@ -337,9 +332,7 @@ def _outcome(p: float, p_refute: float, alpha: float) -> Outcome:
 
 
 def _groups(found: Mapping[str, Sequence[Finding]], alpha: float, comparisons: int) -> _Groups:
-    """Each name by its findings: all must support, one that refutes after the correction is
-    enough.
-    """
+    """Each name by its findings: all must support, one that refutes after correction is enough."""
     said = {
         name: _outcome(
             max(finding.p for finding in each),

@@ -34,9 +34,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class RunResult:
-    """What became of one job: a plain record, and the model's files where weights were asked
-    for.
-    """
+    """What became of one job: a plain record, and the model's files where asked for."""
 
     id: str
     record: dict[str, Any]
@@ -156,9 +154,7 @@ class AbstractEngine(abc.ABC):
 
     @abc.abstractmethod
     def idle(self) -> list[str | None]:
-        """One entry per worker that can take a batch: the key it computed last, None for a fresh
-        one.
-        """
+        """One entry per worker that can take a batch: the key it computed last, None if fresh."""
 
     @abc.abstractmethod
     def submit(self, batch: Batch) -> None:

@@ -1,5 +1,4 @@
-"""The local engine: processes of our own, one compute thread each, started when there is work for
-them.
+"""The local engine: processes of our own, one compute thread each, started when there is work.
 
 One-thread processes, one per core, are half as fast again as one process on all cores at this size
 of model (docs/numerics.md#speed: XLA's own threads waste a third of the CPU), and their sums do not
@@ -43,8 +42,7 @@ def cores() -> int:
 
 
 def one_thread() -> dict[str, str]:
-    """Environment variables that keep a process to one compute thread; a user's other XLA flags
-    stay.
+    """Variables that keep a process to one compute thread; a user's other XLA flags stay.
 
     NPROC sizes XLA's pools, and with them how it splits a sum: without it the last digits of a
     matrix product depend on the number of cores that the process may use, even with multi-threaded

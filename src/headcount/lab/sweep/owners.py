@@ -1,5 +1,4 @@
-"""Who works on which run, so that two sweeps can share a store, and a dead one's work is taken
-over.
+"""Who works on which run: two sweeps can share a store, and a dead one's work is taken over.
 
 A sweep is known by a random name and by its process: place (machine, boot and process namespace),
 process number and the start time of that process in the kernel's own ticks, which no other process
@@ -74,9 +73,7 @@ def place() -> str:
 
 
 def started(pid: int) -> str:
-    """When the process began, in the kernel's ticks since boot; '' where the system does not
-    say.
-    """
+    """When the process began, in ticks since boot; '' where the system does not say."""
     stat = _text(Path(f"/proc/{pid}/stat"))
     # field 22; the name before it may hold anything
     return stat.rpartition(")")[2].split()[19] if ")" in stat else ""

@@ -1,5 +1,4 @@
-"""What a store holds, for people and programs: how it stands, and its results as tables. Reads
-only.
+"""What a store holds, for people and programs: how it stands, its results as tables. Read only.
 
 One row is one run, or one run, metric and logged step. Columns are `id`, the spec by dotted names,
 `status`, `outcome`, `step`, the final figures and the timings. CSV holds every digit of a float;
@@ -68,9 +67,7 @@ def _curves(row: Row) -> Iterator[dict[str, Any]]:
 
 
 def to_csv(table: Table) -> str:
-    """RFC 4180 text, a header line first; floats with every digit, nothing for what is not
-    there.
-    """
+    """RFC 4180 text, a header line first; floats with every digit, nothing for what is missing."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -114,9 +111,7 @@ class FailedRun:
 
 @dataclasses.dataclass(frozen=True)
 class StoreStatus:
-    """Counts over all runs that the store knows. `running` are claimed by a sweep whose process
-    exists.
-    """
+    """Counts over all runs that the store knows. `running`: claimed by a living sweep."""
 
     store: str
     runs: int

@@ -1,5 +1,4 @@
-"""The store's tables and how they came to be, a row of results and its checksum, how a file is
-opened.
+"""The store's tables and how they came to be; a row of results and its checksum; opening a file.
 
 `STEPS[v]` takes a store from version v to v + 1: a new store is an empty file that goes through all
 of them, so the road of a new store and that of an old one are the same, in one transaction each. A
@@ -43,9 +42,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What the store knows of one run that ended. `record` is the trainer's, empty where the run
-    failed.
-    """
+    """What the store knows of one run that ended. `record`: the trainer's, empty if it failed."""
 
     id: str
     # finished (also when training diverged: that is an outcome) or failed (an error, a dead worker)
@@ -56,9 +53,7 @@ class Row:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What must be the same however often, wherever and in whatever order the run is
-        computed.
-        """
+        """What must be the same however often, wherever and in whatever order a run is made."""
         names = ("outcome", "step", "metrics", "final")
         return {
             "id": self.id,
@@ -130,7 +125,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE runs (id TEXT PRIMARY KEY, spec TEXT NOT NULL)",
         """CREATE TABLE results (
             id TEXT PRIMARY KEY, status TEXT NOT NULL, outcome TEXT, step INTEGER, sentence TEXT,
-            metrics TEXT NOT NULL, final TEXT NOT NULL, seconds TEXT NOT NULL, versions TEXT NOT NULL, other TEXT NOT NULL,
+            metrics TEXT NOT NULL, final TEXT NOT NULL, seconds TEXT NOT NULL,
+            versions TEXT NOT NULL, other TEXT NOT NULL,
             error TEXT NOT NULL, stored TEXT NOT NULL, checksum TEXT NOT NULL)""",
         # Who works on what, so that two sweeps share the work; see owners.py.
         (
@@ -149,9 +145,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
 
 
 class StoreError(HeadcountError):
-    """The store cannot be written (disk full, locked for long, vanished). Nothing half-written
-    is left.
-    """
+    """The store cannot be written (disk full, locked, vanished). Nothing half-written is left."""
 
 
 @contextlib.contextmanager
@@ -220,9 +214,7 @@ def connect_read_only(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sql
 
 
 def _version(path: Path) -> int:
-    """The schema version of a file, 0 for an empty one, -1 for one that is no store. Nothing is
-    written.
-    """
+    """The schema version of a file: 0 if empty, -1 if it is no store. Nothing is written."""
     require(
         path.is_file(),
         f"{path} is no file",

@@ -1,5 +1,4 @@
-"""The store of a sweep: a SQLite file that holds every run's spec and result, by the hash of the
-spec.
+"""The store of a sweep: a SQLite file with every run's spec and result, by the spec's hash.
 
 A result is one row, written in one transaction together with the end of its claim: it is there
 whole or not at all, and once (the first row stays). Only the driver writes; reports open the file
@@ -176,9 +175,7 @@ class Store:
         return self.owner
 
     def beat(self) -> None:
-        """Show the other sweeps that this one is alive (anew, where one of them had taken it for
-        dead).
-        """
+        """Show the other sweeps that this one is alive (anew, if one had taken it for dead)."""
         assert self.owner is not None
         values = dataclasses.astuple(self.owner)
         with readable_errors(self.path), transaction(self._connection):

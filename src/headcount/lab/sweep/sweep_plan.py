@@ -1,6 +1,7 @@
 """A plan of runs: a baseline, and what is changed in it.
 
-    >>> plan = SweepPlan(baseline={"model": {"width": 8}}, axes={"model.heads": [1, 2], "train.lr": [0.1, 0.01]}, seeds=3)
+    >>> axes = {"model.heads": [1, 2], "train.lr": [0.1, 0.01]}
+    >>> plan = SweepPlan(baseline={"model": {"width": 8}}, axes=axes, seeds=3)
     >>> len(plan.changes_made()), plan.changes_made()[0]
     (12, {'model.heads': 1, 'train.lr': 0.1, 'seed': 0})
 
@@ -27,14 +28,19 @@ SHOWN = 12  # reasons that are told; more are counted
 
 # a small ready plan to start from: about a minute on two cores
 EXAMPLE = """\
-# How many heads does gradient descent need for a lag? Without an FFN, 4 lin heads can draw lag 3 and fewer cannot.
-# Save this as plan.yaml, then: headcount sweep plan.yaml --dry-run; headcount sweep plan.yaml; headcount results runs.sqlite --csv
+# How many heads does gradient descent need for a lag?
+# Without an FFN, 4 lin heads can draw lag 3 and fewer cannot.
+# Save this as plan.yaml, then:
+#   headcount sweep plan.yaml --dry-run
+#   headcount sweep plan.yaml
+#   headcount results runs.sqlite --csv
 name: heads-for-a-lag
 baseline:                       # one run, as for headcount train
   memory: fixed:lags=3,readout=linear
   model: {width: 16, attention: dp-free, bias: lin, ffn: none}
   train: {steps: 100000, batch: 100, length: 32, lr: 0.003, schedule: {shape: cosine}}
-axes:                           # every combination; with one_at_a_time: true the baseline and each change on its own
+# every combination; with one_at_a_time: true the baseline and each change on its own
+axes:
   model.heads: [1, 2, 4, 8]
 seeds: 5                        # 0, 1, 2, 3, 4; or a list of seeds
 """

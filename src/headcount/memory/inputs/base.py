@@ -47,9 +47,7 @@ class AbstractInputs(abc.ABC):
 
     @property
     def alphabet(self) -> tuple[tuple[float, ...], ...] | None:
-        """The finite set of token values, where there is one: lookups and exact networks need
-        it.
-        """
+        """The finite set of token values, where there is one; tables and exact networks need it."""
         return None
 
     @abc.abstractmethod

@@ -39,9 +39,7 @@ class Uniform(AbstractIndependent):
 @inputs.register("gaussian", formula="x_t ~ N(0, scale^2 I / d)", ref=PAPER_SETUP)
 @dataclasses.dataclass(frozen=True)
 class Gaussian(AbstractIndependent):
-    """Independent and normal with E||x||^2 = scale^2; unbounded, so bounds on the unit ball do
-    not apply.
-    """
+    """Independent and normal, E||x||^2 = scale^2; unbounded, so bounds on the ball do not apply."""
 
     d: int = 1
     scale: float = 1.0
@@ -73,8 +71,7 @@ class Gaussian(AbstractIndependent):
 )
 @dataclasses.dataclass(frozen=True)
 class Autoregressive(AbstractInputs):
-    """A stationary autoregression: neighbours resemble each other, so a lag's neighbours also
-    predict.
+    """A stationary autoregression: neighbours resemble each other, so they also predict.
 
     The recurrence is unrolled by doubling: after k passes every x_t holds sum_{s<2^k} phi^s
     e_{t-s}.

@@ -17,9 +17,7 @@ TRITS = 10  # base-3 digits taken from one 32-bit word
 @inputs.register("boolean", formula="x_t uniform on {-1, +1}^d / sqrt(d)", ref=PAPER_6)
 @dataclasses.dataclass(frozen=True)
 class Boolean(AbstractIndependent):
-    """Independent fair signs: the bits of one random word go to 32 sequences, so that neighbours
-    are computed together.
-    """
+    """Independent fair signs: the bits of one random word go to 32 sequences."""
 
     d: int = 1
 
@@ -46,9 +44,7 @@ class Boolean(AbstractIndependent):
 )
 @dataclasses.dataclass(frozen=True)
 class Ternary(AbstractIndependent):
-    """Independent signs or zeros: ten base-3 digits of each random word (its law is uniform up
-    to 3^10/2^32 = 1.4e-5).
-    """
+    """Independent signs or zeros: base-3 digits of random words, uniform up to 1.4e-5."""
 
     d: int = 1
 

@@ -162,8 +162,7 @@ class Markov(AbstractInputs):
         return np.maximum(law, 0.0) / np.maximum(law, 0.0).sum()
 
     def sample(self, key, batch, length):
-        # Inverse transform: the next state is the number of cumulated probabilities at or below a
-        # uniform draw.
+        # Inverse transform: the next state counts the cumulated probabilities up to a uniform draw.
         draws = jax.random.uniform(key, (length, batch, 1), default_float())
         first = jnp.asarray(np.cumsum(self.stationary())[:-1], draws.dtype)
         rows = jnp.asarray(np.cumsum(self.matrix(), axis=1)[:, :-1], draws.dtype)

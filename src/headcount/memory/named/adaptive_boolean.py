@@ -1,5 +1,4 @@
-"""The adaptive sparse Boolean function (paper, Section 4, Example I): the lags themselves depend on
-the bits.
+"""The adaptive sparse Boolean function (paper, Section 4, Example I): bits decide the lags.
 
     t_1 = g_1(x_t),  t_2 = g_2(x_t, x_{t-t_1}),  y_t = f(x_{t-t_1}, x_{t-t_2}),  x_t = ±1,
 

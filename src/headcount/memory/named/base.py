@@ -126,15 +126,12 @@ class AbstractTokens(AbstractTarget):
 
 
 def pick(x: jax.Array, index: jax.Array) -> jax.Array:
-    """The token at each row index, `UNDEFINED` where the index is negative.  [B, N], [B, R] →
-    [B, R]
-    """
+    """The token at each row index, `UNDEFINED` where it is negative.  [B, N], [B, R] → [B, R]"""
     return jnp.where(index >= 0, jnp.take_along_axis(x, jnp.maximum(index, 0), axis=1), UNDEFINED)
 
 
 def latest_equal(x: jax.Array, rows: np.ndarray, among: jax.Array) -> jax.Array:
-    """For each row t, the last s < t with x_s = x_t and `among` true at s; -1 where there is none.
-    [B, R]
+    """The last s < t with x_s = x_t and `among` true at s, for each row t; else -1.  [B, R]
 
     One fused compare-and-maximum: the [B, R, N] comparison is never stored.
     """

@@ -59,9 +59,7 @@ def _by_hash(paths: list[str]) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def python_corpus(root: Path, megabytes: float) -> Corpus:
-    """Sources below `root`, at most `megabytes` in all: every tenth file, in hash order, is for
-    testing.
-    """
+    """Sources below `root`, at most `megabytes`: every tenth file, in hash order, for testing."""
     pieces = _pieces(
         root, _sources(root), megabytes, "readable *.py files", "check the installation of Python"
     )

@@ -1,5 +1,5 @@
-"""Experiment 1b: does a fixed sparse memory need more than one layer? (The paper: one layer of H =
-32, m = 256 is enough.)
+"""Experiment 1b: does a fixed sparse memory need more than one layer? (The paper: one layer of
+H = 32, m = 256 is enough.)
 
     y = g*(x_48, x_56, x_99), x_t = ±1, N = 1000, g* a random two-layer ReLU network of 64 neurons.
 

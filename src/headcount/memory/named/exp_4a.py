@@ -1,5 +1,4 @@
-"""Experiment 4a: a heavy tail. (The paper: one log head < 1e-5, 64 lin heads 0.19, as *learned*
-numbers.)
+"""Experiment 4a: a heavy tail. (The paper *learned*: one log head < 1e-5, 64 lin heads 0.19.)
 
     y = sum_{s=1}^{999} s^{-1/2} x_{1000-s}, x_t = ±1, N = 1000.
 

@@ -1,5 +1,4 @@
-"""Experiment 4b: a light tail. (The paper: one lin head < 1e-7, 64 log heads 5.3e-4, as *learned*
-numbers.)
+"""Experiment 4b: a light tail. (The paper *learned*: one lin head < 1e-7, 64 log heads 5.3e-4.)
 
     y = sum_{s=0}^{999} e^{-5s} x_{1000-s}, x_t = ±1, N = 1000.
 

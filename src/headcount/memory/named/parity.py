@@ -1,5 +1,4 @@
-"""Sparse parity: the product of the signs at a few lags. No smaller set of lags tells anything
-about it.
+"""Sparse parity: the product of the signs at a few lags. Fewer lags tell nothing about it.
 
     y_t = prod_i x_{t-T_i},  x_t = ±1.
 

@@ -1,8 +1,8 @@
 """Pointer chain: each token says how far back to look, and the label is the token found after
 `hops` jumps.
 
-At position t start at s_0 = t and jump s_{i+1} = s_i - (x_{s_i} + 1); the label is x_{s_K}, K =
-`hops`. In the paper's terms t_1 = g(x_t), t_2 = t_1 + g(x_{t-t_1}), …, with g(v) = v + 1: an
+At position t start at s_0 = t and jump s_{i+1} = s_i - (x_{s_i} + 1); the label is x_{s_K},
+K = `hops`. In the paper's terms t_1 = g(x_t), t_2 = t_1 + g(x_{t-t_1}), …, with g(v) = v + 1: an
 adaptive memory with M = K retrievals, the i-th depending on the token that the one before found
 (nesting K - 1). Keep `symbols` at 6 or more: with few, the union of the lags is so small that one
 layer learns it as a fixed memory. A chain that leaves the sequence has no answer.

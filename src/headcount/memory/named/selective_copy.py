@@ -1,5 +1,4 @@
-"""Selective copy: content stands scattered among noise; then it is asked for, item by item, in
-order.
+"""Selective copy: content scattered among noise is asked for, item by item, in order.
 
 Tokens 0, …, symbols-1 are content, `symbols` is noise and `symbols + 1` asks. At the j-th asking
 token the label is the j-th content token so far; everywhere else, or if there are fewer, there is
@@ -77,8 +76,7 @@ class SelectiveCopy(AbstractTokens):
         content = (x >= 0) & (x < self.symbols)
         seen = content.cumsum(axis=1)  # [B, N] content tokens so far
         asked = (x == self.ask).cumsum(axis=1)
-        # place[j] = row of the j-th content token: scatter, with the rest sent to the unused place
-        # 0
+        # place[j] = row of the j-th content token: scatter, the rest goes to the unused place 0
         rank = jnp.where(content, seen, 0)
         every = jnp.broadcast_to(jnp.arange(x.shape[1]), x.shape)
         place = (

@@ -1,5 +1,4 @@
-"""The interface of a readout: y = f(z), z the stack of memory slots, each a token or a filtered
-token.
+"""The interface of a readout: y = f(z), z the memory slots, each a token or a filtered token.
 
 Slot 0 is the current token x_t; slots 1..M are the memories: x_{t-T_i} (fixed), x_{t-t_i}
 (adaptive) or (X*rho_i)(t) (essential, where the paper's f sees only the memories: x_t = X*delta_0
@@ -59,9 +58,7 @@ class AbstractReadout(abc.ABC):
         """Upper bound of the Barron norm on the domain; None where unknown."""
 
     def network(self, slots: int, d: int) -> ReluNetwork | None:
-        """A two-layer network on the flattened slots that equals f on the domain, where one is
-        known.
-        """
+        """A two-layer network on the flattened slots that equals f, where one is known."""
         return None
 
     def holds(self, radius: float, alphabet: tuple[tuple[float, ...], ...] | None) -> bool:

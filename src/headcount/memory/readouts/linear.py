@@ -14,8 +14,7 @@ from headcount.memory.readouts.network import ReluNetwork
 @readouts.register("linear", formula="f(z) = sum_i weights_i (1/sqrt d) sum_j z_ij", ref=BARRON)
 @dataclasses.dataclass(frozen=True)
 class Linear(AbstractReadout):
-    """A weighted sum of slots (coordinates of a slot are averaged). Default: 1 for every memory, 0
-    for x_t itself.
+    """A weighted sum of slots, coordinates averaged; by default 1 per memory, 0 for x_t itself.
 
     With one weight fewer than slots, the weights are those of the memories and x_t gets 0.
 

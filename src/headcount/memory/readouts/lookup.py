@@ -4,15 +4,15 @@ Letters are vectors; without an alphabet they are the one-hot vectors of size d.
 nearest letter, where the zero vector (a memory from before the first token) counts as "no letter"
 and makes f = 0.
 
-Exact network, one neuron per combination (v_1, …, v_p): where every letter sticks out, a_v.a_w <
-||a_v||^2,
+Exact network, one neuron per combination (v_1, …, v_p): where every letter sticks out, that is
+a_v.a_w < ||a_v||^2,
 
     relu( 1 + (sum_i a_{v_i}.z_i - sum_i ||a_{v_i}||^2) / delta ),
     delta = min_i min_w ||a_{v_i}||^2 - a_{v_i}.a_w   (w = "no letter" too),
 
-is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs p
-+ (p-1). Where some letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on a
-line and interpolated. The network with the smaller path norm gives the Barron bound and the
+is 1 on its own combination and 0 on every other. On one-hot letters delta = 1 and a neuron costs
+p + (p-1). Where some letter does not stick out (0 in {-1, 0, 1}), all combinations are projected on
+a line and interpolated. The network with the smaller path norm gives the Barron bound and the
 Lipschitz bound.
 """
 
@@ -106,7 +106,7 @@ class Lookup(AbstractReadout):
             complete,
             f"{len(self.values)} values",
             f"{len(letters)}^{p} = {size}",
-            "one value a combination",
+            "one value per combination",
         )
 
     def letters(self, d: int) -> np.ndarray:
@@ -165,9 +165,7 @@ class Lookup(AbstractReadout):
 
 
 def _with_missing(lookup: Lookup, memories: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Letters and table with the zero vector added as a letter of value 0, unless it is a letter
-    already.
-    """
+    """Letters and table with the zero vector as a letter of value 0, unless it is one already."""
     letters = lookup.letters(d)
     table = lookup.table(memories, len(letters))
     if np.any(np.all(letters == 0, axis=1)):

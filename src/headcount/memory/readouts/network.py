@@ -104,9 +104,7 @@ def _directions(n: int) -> list[np.ndarray]:
 
 
 def _along(direction: np.ndarray, points: np.ndarray, values: np.ndarray) -> ReluNetwork | None:
-    """The interpolant along one direction, or None where points with different values fall
-    together.
-    """
+    """The interpolant along one direction; None where points of different values coincide."""
     shadows = points @ direction
     order = np.argsort(shadows, kind="stable")
     u, v = shadows[order], values[order]

@@ -1,5 +1,4 @@
-"""Parity: the product of all signs of the memories. No proper subset of the bits says anything
-about it.
+"""Parity: the product of all signs of the memories. Fewer bits tell nothing about it.
 
 Let n be the number of bits (slots that take part times d) and s = sqrt(d) sum_ij z_ij their sum,
 from -n to n. On the vertices z_ij = ±1/sqrt(d) the product of the signs is (-1)^{(n-s)/2}; between

@@ -40,9 +40,7 @@ class AbstractBias(eqx.Module):
         """
 
     def decay(self) -> jax.Array | None:
-        """Rates b of an exponential bias -b s, for the linear recurrence; None for every other
-        bias.  [H]
-        """
+        """Rates b of a bias -b s, for the linear recurrence; None for every other bias.  [H]"""
         return None
 
     def turn(

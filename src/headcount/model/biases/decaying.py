@@ -136,9 +136,7 @@ class Lin(AbstractDecaying):
     "log", formula="-p log s, s >= 1; -inf at s = 0", ref=Ref("wang-e-2024", "Section 2.2, phi_log")
 )
 class Log(AbstractDecaying):
-    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is excluded, so x_t itself comes through
-    the residual.
-    """
+    """Logarithmic in the lag: a head is s^{-p}. Lag 0 is left out; the residual has x_t."""
 
     rate: jax.Array  # [H]
     positive: Positive = eqx.field(static=True, default=Positive.ABS)
@@ -168,9 +166,7 @@ class Log1p(AbstractDecaying):
     "kerple-log", formula="-r1 log(1 + r2 s)", ref=Ref("chi-2022", "logarithmic variant")
 )
 class KerpleLog(AbstractBias):
-    """KERPLE, logarithmic: rate r1 and scale r2 are both learned (r1 ~ U(0, 2), r2 ~ U(0, 1) as
-    in its code).
-    """
+    """KERPLE, logarithmic: rate r1 ~ U(0, 2) and scale r2 ~ U(0, 1), both learned."""
 
     rate: jax.Array  # [H]
     scale: jax.Array  # [H]

@@ -60,8 +60,7 @@ class Peak(AbstractBias):
     ref=Ref("shaw-2018", "Section 3.2, scalar form"),
 )
 class Table(AbstractBias):
-    """A free number per lag: one head can draw any positive kernel on its window. Lags beyond it
-    are not seen.
+    """A free number per lag: one head draws any positive kernel on its window, 0 beyond it.
 
     Real lags (TMX) are interpolated linearly between entries.
     """
@@ -218,9 +217,7 @@ class Rope(AbstractBias):
     ref=Ref("li-2024-fire", "Section 3"),
 )
 class Fire(AbstractBias):
-    """A learned function of the lag relative to the position: not Toeplitz beyond the threshold
-    L.
-    """
+    """A learned function of the lag relative to the position: not Toeplitz beyond L."""
 
     w_in: jax.Array  # [m]
     b_in: jax.Array  # [m]

@@ -136,8 +136,8 @@ def _never_above(family: AbstractDecay, y: dict[int, arb], lowest: float, allowe
 
 
 def _bernstein(degree: int) -> arb_mat:
-    """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then b_i = sum_k
-    C(i,k)/C(n,k) a_k.
+    """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then
+    b_i = sum_k C(i,k)/C(n,k) a_k.
     """
     shift = [
         [

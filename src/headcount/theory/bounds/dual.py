@@ -35,11 +35,9 @@ START = 160
 TOLERANCE = 1e-10
 KEEP = 0.99  # an atom stays while it is this close to touching
 ROUNDS = 12
-# relative to the kernel's norm: a bound that cannot become larger than this is not worth another
-# round
+# relative to the kernel's norm: a bound that cannot exceed this is not worth another round
 USELESS = 1e-7
-# relative to the bound and to its distance from trivial: exchange stops when no vector can be
-# better by more
+# relative to the bound and its distance from trivial: exchange stops when no vector gains more
 GAP = 3e-5
 # relative allowance on the maximum, so that a checker with another enclosure has room
 MARGIN = 2e-8

@@ -1,11 +1,10 @@
-"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in ball arithmetic by Taylor models of high
-order.
+"""max over ALL rates of |sum_s y_s phi(s; b)|, proved in balls by Taylor models of high order.
 
 Decays are phi(s; b) = e^{-b l_s} with l_s = s, log s or log(1+s). On [b0 - h, b0 + h] the
 function g(b) = sum y_s e^{-b l_s} is
 
     g(b0 + h tau) = sum_{k<m} c_k tau^k + R,   c_k = h^k/k! sum_s y_s (-l_s)^k phi(s; b0),
-    |R| <= h^m/m! sum_s |y_s| l_s^m phi(s; b0 - h)                                     (Lagrange; phi falls with b).
+    |R| <= h^m/m! sum_s |y_s| l_s^m phi(s; b0 - h)   (Lagrange; phi falls with b).
 
 With m = 32 the ray [lowest, inf) needs about thirty intervals (they may grow with b, because phi
 decays), and the last one, [B, inf], is bounded term by term. On each interval a polynomial of
@@ -31,9 +30,7 @@ NEGLIGIBLE = 1e-10
 
 @dataclasses.dataclass(frozen=True)
 class Enclosure:
-    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b. `pieces` counts the
-    work.
-    """
+    """|g(b)| <= `upper` for all b >= lowest; |g| >= `attained` at some b; work in `pieces`."""
 
     upper: float
     attained: float
@@ -153,8 +150,7 @@ def _bisect(poly: arb_poly, rest: arb, attained: float) -> tuple[float, float, i
         count += 1
         attained = max(attained, _low(abs(shifted[0])) - _high(rest)) if shifted else attained
         high = _high(sum((abs(c) for c in shifted), arb(0)) + rest)
-        # the remainder cannot be bisected away, so a piece is done when little else is left above
-        # what is attained
+        # bisection leaves the remainder: a piece is done when little else exceeds what is attained
         if high <= attained * (1 + SLACK) + 2 * _high(rest):
             highest = max(highest, high)
             continue

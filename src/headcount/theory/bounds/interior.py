@@ -1,8 +1,8 @@
 """Budgeted fitting on a fixed dictionary by a dense primal-dual interior point: the dual vector y
 is what we are after.
 
-Primal   min ||rho - Phi a||          subject to sum|a| <= C          (Phi [S, K], one column a
-rate) Dual     max <y, rho> - C t           subject to ||y||_* <= 1,  |Phi^T y| <= t
+    primal   min ||rho - Phi a||    subject to  sum|a| <= C    (Phi [S, K], one column per rate)
+    dual     max <y, rho> - C t     subject to  ||y||_* <= 1,  |Phi^T y| <= t
 
 with a = u - v (u, v >= 0) and residual r = rho - Phi a. The norms differ only in how y answers to a
 change of r, dy = psi dr + kappa de + g (e is the sup norm's level), so one Newton step serves all
@@ -30,9 +30,7 @@ ITERATIONS = 80
 
 @dataclasses.dataclass
 class State:
-    """Iterate. p, q: positive and negative part of the residual (l1) or of y (sup); s1, s2 their
-    slacks.
-    """
+    """Iterate. p, q: positive, negative part of the residual (l1) or y (sup); s1, s2 slacks."""
 
     y: np.ndarray  # [S]
     r: np.ndarray  # [S]

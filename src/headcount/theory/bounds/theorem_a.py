@@ -14,50 +14,61 @@ R = floor((H+1)/2) for lin and floor(H/2) + 1 for log and log1p. Call t != t_0 i
 In particular an isolated lag (rho = 0 at the other lags of the window) leaves an l1 error of at
 least |rho(t_0)|: the zero fit is optimal. Windows that do not overlap add up.
 
-*Proof for lin* (x_h = e^{-b_h} >= 0). p(z) = prod_h (z - x_h) = sum_j (-1)^j e_j z^{H-j} with e_j
->= 0, and sum_j (-1)^j e_j f(t'+H-j) = 0 for every t' >= 0. Let m maximise e_j and t' = t_0 - (H-m)
->= 0. Then sum_j (-1)^j e_j rho(t'+H-j) = sum_j (-1)^j e_j r(t'+H-j). The right side is at most e_m
-sum|r|; on the left the term of t_0 is e_m |rho(t_0)| up to sign and the others are of the same sign
-unless bad, and then at most e_m |rho(t)|. Divide by e_m. QED
+*Proof for lin* (x_h = e^{-b_h} >= 0). With p(z) = prod_h (z - x_h) = sum_j (-1)^j e_j z^{H-j},
+e_j >= 0, we have sum_j (-1)^j e_j f(t'+H-j) = 0 for every t' >= 0. Let m maximise e_j, and
+t' = t_0 - (H-m) >= 0. Then
+
+    sum_j (-1)^j e_j rho(t'+H-j) = sum_j (-1)^j e_j r(t'+H-j).
+
+The right side is at most e_m sum|r|; on the left the term of t_0 is e_m |rho(t_0)| up to sign and
+the others are of the same sign unless bad, and then at most e_m |rho(t)|. Divide by e_m. QED
 
 *Proof for all three families.* Every head sum is f(t) = int_[0,1] x^t dsigma(x) for a measure with
-at most H-1 changes of sign: lin has atoms at x_h; log and log1p have n^{-b} = int x^{n-1} w_b(x) dx
-with n = t+1, x = e^{-u}, w_b dx = u^{b-1} e^{-u} du / Gamma(b), and sum_h a_h u^{b_h -
-1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real exponents (b = 0 is an atom
-at 1, b = inf an atom at 0; each adds at most one change of sign and uses up one head). Leaving out
-the first lag multiplies dsigma by x >= 0, which adds no change of sign. Let p(x) = prod_i (x -
-xi_i), xi_i in [0,1] the K <= H-1 places of change: then p dsigma has one sign, and so has q dsigma
-for every polynomial q = p times something non-negative on [0,1]. Let e_j be as above (degree K) and
-m the largest maximiser of e_j.
- (1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
- (2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are
-     elementary symmetric functions of non-negative numbers, so by Newton's inequalities they are
-     log-concave without gaps and their maximisers form an interval. At xi = 0 that interval holds
-     m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi
-     with a maximiser <= m and with one >= m+1 are closed, not empty and cover [0, inf), so some xi
-     is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its largest coefficient at
-     x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0 >= H >= K+1.
-Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and q2, sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t
-r(t) has the sign of q_{t_0} rho(t_0), strictly, as in the lin proof (the coefficients of q
-alternate in sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although both
-integrands have the same sign. Contradiction. All lags used satisfy |t - t_0| <= H. QED (The older
-argument for log by dilation, H <= m whenever k^m divides T, is contained in this.)
+at most H-1 changes of sign. For lin it has atoms at x_h. For log and log1p, with n = t+1,
+
+    n^{-b} = int x^{n-1} w_b(x) dx,   x = e^{-u},   w_b dx = u^{b-1} e^{-u} du / Gamma(b),
+
+and sum_h a_h u^{b_h - 1}/Gamma(b_h) has at most H-1 positive zeros by Descartes' rule for real
+exponents (b = 0 is an atom at 1, b = inf an atom at 0; each adds at most one change of sign and
+uses up one head). Leaving out the first lag multiplies dsigma by x >= 0, which adds no change of
+sign. Let p(x) = prod_i (x - xi_i), with xi_i in [0,1] the K <= H-1 places of change: then p dsigma
+has one sign, and so has q dsigma for every polynomial q = p times something non-negative on [0,1].
+Let e_j be as above (degree K) and m the largest maximiser of e_j.
+
+(1) q1 = x^{t_0-K+m} p has its largest coefficient e_m at x^{t_0}, with sign (-1)^m.
+(2) For xi >= 0 the coefficients E_j(xi) = e_j + 2 xi e_{j-1} + xi^2 e_{j-2} of p (x-xi)^2 are
+    elementary symmetric functions of non-negative numbers, so by Newton's inequalities they are
+    log-concave without gaps and their maximisers form an interval. At xi = 0 that interval holds
+    m; for large xi it lies in {m+1, m+2} (it tends to the maximisers of e_{j-2}). The sets of xi
+    with a maximiser <= m and with one >= m+1 are closed, not empty and cover [0, inf), so some xi
+    is in both and m+1 maximises. Then q2 = x^{t_0-K-1+m} p (x-xi)^2 has its largest coefficient at
+    x^{t_0}, with sign (-1)^{m+1}; the power t_0-K-1+m is >= 0 because t_0 >= H >= K+1.
+
+Suppose sum|r| < |rho(t_0)| - bad. For q = q1 and for q = q2,
+
+    sum_t q_t f(t) = sum_t q_t rho(t) - sum_t q_t r(t)
+
+has the sign of q_{t_0} rho(t_0), strictly, as in the lin proof (the coefficients of q alternate in
+sign). So int q1 dsigma and int q2 dsigma have opposite strict signs, although both integrands have
+the same sign. Contradiction. All lags used satisfy |t - t_0| <= H. QED (The older argument for log
+by dilation, H <= m whenever k^m divides T, is contained in this.)
 
 *Other norms.* With D = degree of the polynomial used (lin: H; else at most H+1) the coefficients
 are, up to scale, the law of a sum of D independent coins, of variance at most D/4. A law on the
 integers with largest probability M, smoothed by a uniform variable on [-1/2, 1/2], has density at
-most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), i.e. sum_j e_j <= sqrt(1 +
-3D) e_m. Therefore, for an isolated lag, E_sup >= |rho(t_0)| / sqrt(1 + 3D), and, with sum e_j^2 <=
-e_m sum e_j, E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
+most M, hence variance at least 1/(12 M^2): so 1/M <= sqrt(1 + 12 D/4), that is
+sum_j e_j <= sqrt(1 + 3D) e_m. Therefore, for an isolated lag, and with sum e_j^2 <= e_m sum e_j,
+
+    E_sup >= |rho(t_0)| / sqrt(1 + 3D),   E_2 >= |rho(t_0)| (1 + 3D)^{-1/4}.
 
 *A block.* For the moving sum rho = 1{s < L} take differences: f(t) - f(t+1) = int x^t (1-x) dsigma
 has no more changes of sign, so r(s) - r(s+1) is an error at the isolated lag L-1, at least 1 when
 its t (L-1, or L-2 where lag 0 does not count) is at least H; its l1 norm is at most 2 sum|r|. So
 that many heads leave at least 1/2.
 
-*How far W reaches.* For numbers x_i in [0, 1] Newton's inequalities give e_j/e_{j-1} <=
-(n-j+1)/j mean(x): a maximiser of e_j lies at j <= (n+1)/2. So m <= (H+1)/2 for lin (n = H), and
-m <= H/2 for the others (n = K <= H-1), whose q2 reaches one power further.
+*How far W reaches.* For numbers x_i in [0, 1] Newton's inequalities give
+e_j/e_{j-1} <= (n-j+1)/j mean(x): a maximiser of e_j lies at j <= (n+1)/2. So m <= (H+1)/2 for lin
+(n = H), and m <= H/2 for the others (n = K <= H-1), whose q2 reaches one power further.
 
 *Scope.* b >= 0. The lags up to t_0 + R must exist (a block: one more): on a shorter window fewer
 heads do, for example lag 3 on lags 0 to 3 by 3 lin heads with 0.34. The heads are added up
@@ -137,8 +148,7 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
                 for s in range(length)
             ]
         )
-        # Norms other than l1 do not add up over windows in a useful way here: take the best single
-        # lag.
+        # Norms other than l1 do not add up over windows in a useful way: take the best single lag.
         places = _disjoint(worth, 2 * heads + 1) if problem.norm is Norm.L1 else _single(worth)
         total = sum((_exact_worth(rho, s, heads) for s in places), arb(0)) * norm_factor(
             family, problem.norm, heads
@@ -171,9 +181,7 @@ def _exact_worth(rho: list[arb], s: int, heads: int) -> arb:
 
 
 def _disjoint(worth: np.ndarray, width: int) -> tuple[int, ...]:
-    """Positions at least `width` apart with the largest total worth (dynamic programming over
-    lags).
-    """
+    """Positions at least `width` apart of the largest total worth, by dynamic programming."""
     best, choice = np.zeros(len(worth) + 1), np.zeros(len(worth) + 1, dtype=bool)
     for s, w in enumerate(worth):
         with_it = w + best[max(0, s + 1 - width)]
@@ -204,8 +212,8 @@ def _block_value(problem: Problem, heads: int) -> float:
 def obstruction(
     family: AbstractFamily, rates: tuple[float, ...], T: int
 ) -> tuple[int, list[arb]] | None:
-    """Per-instance check of Theorem A: (first lag, w) with w_T = 1, |w| <= 1 (in balls) and sum_s
-    w_s phi(s; b_h) = 0 for these rates.
+    """Per-instance check of Theorem A: (first lag, w) with w_T = 1, |w| <= 1 (in balls) and
+    sum_s w_s phi(s; b_h) = 0 for these rates.
 
     The w of lags n..n+H is the null vector of the heads' columns, by elimination. Returns None if
     no window has its largest entry at T.
@@ -227,9 +235,7 @@ def obstruction(
 
 
 def _null_vector(rows: list[list[arb]]) -> list[arb] | None:
-    """w [H+1] with rows w = 0 and last entry 1, or None when the pivots cannot be told from
-    zero.
-    """
+    """w [H+1] with rows w = 0 and last entry 1; None if pivots cannot be told from zero."""
     H = len(rows)
     left, right = arb_mat([row[:H] for row in rows]), arb_mat([[-row[H]] for row in rows])
     try:

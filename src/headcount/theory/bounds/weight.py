@@ -4,16 +4,20 @@ certificates.
 Duality. If sum_s w_s x^s is at most M in absolute value on [0, 1], |w_s| <= 1 and w_T = 1, then for
 lin heads (x = e^{-b}, b >= 0)
 
-    E = ||1{s=T} - f||_1 >= <w, 1{s=T} - f> >= 1 - M sum|a|,   so that   E <= tol  needs  sum|a| >=
-      (1 - tol)/M.
+    E = ||1{s=T} - f||_1 >= <w, 1{s=T} - f> >= 1 - M sum|a|,
+
+so that E <= tol needs sum|a| >= (1 - tol)/M.
 
 Theorem B (Chebyshev). T_n(2x-1) = sum_s q_s x^s is at most 1 on [0, 1]; let m be the place of its
 largest coefficient. If m <= T then w = x^{T-m} T_n(2x-1)/q_m qualifies with M = 1/|q_m|. The best n
 is the largest with m <= T; c_T = |q_m| grows like e^{2.46 T}.
 
-(E) (binomial). w = x^{T-j/2} (1-x)^j / C(j, j/2) for even j <= 2T, up to sign: M = a^a
-    j^j/(a+j)^{a+j}/C(j, j/2) with a = T - j/2, an exact rational (the maximum is at x = a/(a+j)).
-    Weaker, m_T ~ (3 - 2 sqrt 2)^T, but it uses only lags T-j/2..T+j/2.
+(E) (binomial). For even j <= 2T and a = T - j/2, up to sign,
+
+    w = x^a (1-x)^j / C(j, j/2),   M = a^a j^j / (a+j)^{a+j} / C(j, j/2),
+
+an exact rational (the maximum is at x = a/(a+j)). Weaker, m_T ~ (3 - 2 sqrt 2)^T, but it uses only
+lags T-j/2..T+j/2.
 
 log and log1p. For b > 0 and n >= 1, n^{-b} = int_0^inf e^{-(n-1)u} dG(u) with G the Gamma(b)
 probability law, since Gamma(b) n^{-b} = int u^{b-1} e^{-nu} du. (b = 0 is the lin head of rate 0.)

@@ -3,12 +3,14 @@
 Sums of k curves e^{-b s} with different b (or s^{-b}, (1+s)^{-b}) have at most k-1 zeros on the
 half line, unless they vanish identically (Chebyshev system; Rolle). Let g be a sum of H heads whose
 residual rho - g alternates in sign on N >= 2H+1 consecutive blocks of lags. For any H-head f, f - g
-has at most 2H terms, hence at most 2H-1 changes of sign. Call a block *spoilt* when |rho - f| >=
-|rho - g| at all its lags; on any other block f - g = (rho - g) - (rho - f) has the sign of rho - g
-at some lag. Leaving a block out removes at most two of the N-1 changes, so at least k = ceil((N -
-2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
+has at most 2H terms, hence at most 2H-1 changes of sign. Call a block *spoilt* when
+|rho - f| >= |rho - g| at all its lags; on any other block f - g = (rho - g) - (rho - f) has the
+sign of rho - g at some lag. Leaving a block out removes at most two of the N-1 changes, so at least
+k = ceil((N - 2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
 
-    ||rho - f||_1 >= sum of the k smallest block masses,   ||.||_2^2 >= sum of the k smallest block squares,   ||.||_inf >= k-th smallest block maximum.
+    ||rho - f||_1    >=  sum of the k smallest block masses,
+    ||rho - f||_2^2  >=  sum of the k smallest block squares,
+    ||rho - f||_inf  >=  k-th smallest block maximum.
 
 The bound is good when the blocks weigh the same. `balanced` looks for such a g by reweighted
 variable projection. Nothing of that search is trusted: signs and weights are recomputed in ball
@@ -42,9 +44,7 @@ class Block:
 
 
 def zeros_claim(problem: Problem, heads: int) -> Claim | None:
-    """The certified lower bound for at most `heads` heads, or None when no alternating residual
-    was found.
-    """
+    """The certified lower bound for `heads` heads; None when no alternating residual was found."""
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks

@@ -34,16 +34,14 @@ from headcount.theory.measure import measure, norm_of
 from headcount.theory.problem import Problem
 
 Progress = Callable[[str], None]
-# relative error below which the valley of smooth kernels is trusted without a budget (always if no
-# heads cancel)
+# relative error below which the valley of smooth kernels is trusted without a budget
+# (always if no heads cancel)
 SMOOTH_ENOUGH = 1e-6
-# the same with a budget, under which the valley has many side arms: only what float64 cannot
-# improve
+# the same with a budget, whose valley has many side arms: only what float64 cannot improve
 ENOUGH = 1e-12
 # sum|a| that a search without budget may use, relative to the kernel's largest value
 ROUGH_BUDGET = 1e6
-# least-squares rates lose less than this in l1 or sup: only levels that close to the last can
-# matter
+# least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 3.0
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
@@ -119,8 +117,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     if math.isinf(problem.budget) and problem.kernel.support == heads_to_interpolate(
         problem, heads
     ):
-        # one lag, enough heads: the infimum is 0 and the closed form is as near to it as its digits
-        # say
+        # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
     # for one lag, nodes spread anew are as good
     reduce_from = heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM
@@ -220,9 +217,7 @@ def _smooth(
 
 
 def of_one_sign(point: Point) -> bool:
-    """No heads cancel: the kernel is drawn as a mixture of decays, whose valley is easy to
-    follow.
-    """
+    """No heads cancel: the kernel is drawn as a mixture of decays, an easy valley to follow."""
     return bool(np.all(point.coefficients >= 0) or np.all(point.coefficients <= 0))
 
 

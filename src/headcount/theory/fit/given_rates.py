@@ -1,5 +1,4 @@
-"""The optimum for given rates and nothing but its coefficients: exact to 1e-9, whatever they
-cancel.
+"""The optimum for given rates, only its coefficients: exact to 1e-9, whatever they cancel.
 
 The paper's exponents b_0 + d k give columns phi_0 g^k, g = phi(.; d): powers of one function, as
 ill-conditioned as a Vandermonde matrix (10^16 at 24 lin or 8 log heads). Arnoldi's recurrence
@@ -13,9 +12,8 @@ basis. Its optimum meets the target on H of the rows, those whose multipliers li
 coefficients that may have 300 digits, kept as rationals.
 
 With a budget the optimum has few heads; they are found by exchange, and coefficients are doubles.
-
-Lags beyond the window enter as points with quadrature weights (a block's sum would not be a power
-of g).
+Lags beyond the window enter as points with quadrature weights: a block's sum would not be a power
+of g.
 """
 
 import dataclasses
@@ -151,9 +149,7 @@ def _met(Q: np.ndarray, target: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _distance(data: Sample, rows: "_Rows", i: int) -> Callable[[], arb]:
-    """d of row i at the working precision: a lag's is exact, a point's beyond the window is its
-    float.
-    """
+    """d of row i at the working precision: exact for a lag, a float for a point beyond."""
     if i >= len(data.lags):
         return lambda: arb(float(rows.distances[i]))
     return lambda: data.family.exact_distance(int(data.lags[i]))
@@ -198,8 +194,8 @@ def arnoldi(first: np.ndarray, ratio: np.ndarray, count: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond; phi
-    = e^{-b distance}.
+    """phi(.; b_0), phi(.; step) and the target on the lags, then on weighted points beyond;
+    phi = e^{-b distance}.
     """
 
     first: np.ndarray

@@ -11,8 +11,8 @@ the budget.
 Newton's system. With t - Bx = u - v, s = h - Gx, multipliers -w <= y <= w (p = w - y, q = w + y)
 and z >= 0,
 
-    (B' E^-1 B + G' (z/s) G) dx = -rd + B' E^-1 (rp - ru/p + rv/q) - G' (rz - z rs)/s,    E = u/p +
-      v/q,
+    (B' E^-1 B + G' (z/s) G) dx = -rd + B' E^-1 (rp - ru/p + rv/q) - G' (rz - z rs)/s,
+    E = u/p + v/q,
 
 which is a weighted least-squares problem: it is solved by QR of [E^-1/2 B; (z/s)^1/2 G], never by
 normal equations, since B's columns are nearly dependent. Steps are Mehrotra's predictor and
@@ -30,9 +30,7 @@ MAX_STEPS = 80
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """x, the multipliers z of G x <= h, the multipliers y of the rows, and whether the gap
-    closed.
-    """
+    """x, the multipliers z of G x <= h and y of the rows, and whether the gap closed."""
 
     x: np.ndarray
     z: np.ndarray

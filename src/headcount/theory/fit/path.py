@@ -88,9 +88,7 @@ def _starts(data: Sample, best: Point, h: int) -> list[Point]:
 
 
 def chebyshev_rates(data: Sample, heads: int, eta: float) -> np.ndarray:
-    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], 0 included as the fastest
-    rate.  [H]
-    """
+    """Rates with x = e^{-k b} at the Chebyshev points of [0, eta], the fastest at 0.  [H]"""
     if heads == 1:
         return data.bounded(np.array([-np.log(eta) / data.unit]))
     x = eta * (1 - np.cos(np.pi * np.arange(heads) / (heads - 1))) / 2

@@ -1,12 +1,12 @@
-"""A fitting problem as arrays: one row a lag, then one row a block of lags; the rates allowed; the
-coordinate to move in.
+"""A fitting problem as arrays: one row per lag, then one row per block of lags; the rates allowed;
+the coordinate to move in.
 
-Blocks. Far out a sum of decaying heads is smooth and keeps its sign (H heads change it at most H -
-1 times), so that in l1 a block of lags counts with the modulus of its sum, which has a closed form
-(a geometric sum, a difference of Hurwitz zetas). The full sample has a row for every lag below
+Blocks. Far out a sum of decaying heads is smooth and keeps its sign (H heads change it at most
+H - 1 times), so that in l1 a block of lags counts with the modulus of its sum, which has a closed
+form (a geometric sum, a difference of Hurwitz zetas). The full sample has a row for every lag below
 `Problem.length` and, where the tail counts, blocks up to infinity. The thin sample, on which
 searches run, has blocks from lag 40 on: some 100 rows instead of 1000. In l2 and sup a block is
-represented by its middle or first lag. Reported errors never come from here: `errors.measure`
+represented by its middle or first lag. Reported errors never come from here: `theory.measure`
 recomputes them.
 
 Coordinate. Searches move u = log(1 - e^{-k b}), where e^{-k b} is the curve at the nearest lag that

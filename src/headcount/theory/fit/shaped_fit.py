@@ -2,9 +2,13 @@
 
 One peak per lag isolates any lag (the leak 2e^{-p} falls with the sharpness, no cancellation); a
 table draws every kernel of one sign with one head, exactly; a rotary head reaches one lag of a
-finite window once its amplitudes, aligned at that lag, add up high enough. The amplitudes are the
-linear program  max d : sum_j r_j (1 - cos(theta_j x)) >= d for every other lag's distance x, sum_j
-r_j = 1;  scaled by log(S/eps)/d they leave a leak of at most eps.
+finite window once its amplitudes, aligned at that lag, add up high enough. The amplitudes solve the
+linear program
+
+    max d   subject to   sum_j r_j (1 - cos(theta_j x)) >= d for every other lag's distance x,
+                         sum_j r_j = 1;
+
+scaled by log(S/eps)/d they leave a leak of at most eps.
 
 Which of them is best is decided by `measure`: the curves recomputed from their parameters in ball
 arithmetic.
@@ -73,7 +77,7 @@ def _peaks(problem: Problem, heads: int, leak: float, dims: int) -> list[Candida
         np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))]
     )
     found: list[Candidate] = [
-        ("one peak a lag", [Peak(float(c), sharpness) for c in chosen], target[chosen])
+        ("one peak per lag", [Peak(float(c), sharpness) for c in chosen], target[chosen])
     ]
     if heads < np.count_nonzero(target):
         found.append(_greedy_peaks(problem, target, heads))
@@ -113,9 +117,7 @@ def _greedy_peaks(problem: Problem, target: np.ndarray, heads: int) -> Candidate
 
 
 def _correlation(values: np.ndarray, bump: np.ndarray) -> np.ndarray:
-    """sum_s values(s) bump(s - c) for every centre c; `bump` is even and given on -S+1..S-1.
-    [S]
-    """
+    """sum_s values(s) bump(s - c) for every centre c; `bump` is even, on -S+1..S-1.  [S]"""
     length = len(values)
     return scipy.signal.fftconvolve(values, bump, mode="full")[length - 1 : 2 * length - 1]
 
@@ -127,9 +129,7 @@ def _bump_columns(centres: np.ndarray, log_p: np.ndarray, length: int) -> np.nda
 def _refined(
     target: np.ndarray, centres: np.ndarray, log_p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Variable projection: least squares in centres and widths, the coefficients solved for each
-    time.
-    """
+    """Variable projection: least squares in centres and widths, coefficients solved anew."""
     count, length = len(centres), len(target)
 
     def residual(x: np.ndarray) -> np.ndarray:
@@ -197,7 +197,7 @@ def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Cand
         np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))]
     )
     shapes: list[AbstractShape] = [rotary_at(int(lag), len(target), leak, dims) for lag in chosen]
-    found: list[Candidate] = [("one rotary head a lag", shapes, target[chosen])]
+    found: list[Candidate] = [("one rotary head per lag", shapes, target[chosen])]
     signs = np.sign(target[target != 0])
     if len(chosen) < np.count_nonzero(target) and (signs == signs[0]).all():
         found.append(_one_rotary(problem, target, dims))

@@ -52,9 +52,7 @@ def at(data: Sample, rates: np.ndarray, tol: float = 1e-9) -> Point:
 def refine(
     data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gain: float = 1e-6
 ) -> Point:
-    """Improve a point until a step gains less than `gain` of the error; never worse than the
-    start.
-    """
+    """Improve a point until a step gains less than `gain` of the error; never make it worse."""
     best = start
     for _ in range(steps):
         if best.error <= 0 or len(best.rates) == 0:

@@ -1,16 +1,13 @@
 """`bound`: each theorem of the paper with explicit constants, for one target and one architecture.
 
     |||H - TF||| <= E_FFN + Lip(f) E_Attn
-    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d  (docs/errata.md#e24),  R = radius of what
-      the readout
-      sees (docs/errata.md#e14)
-    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n  (docs/errata.md#e12; the lemmas
-      of
-      `promised`)
+    E_FFN  = 4 R ||f||_B sqrt((D'+1)/m),  D' = (M+1) d               (docs/errata.md#e24)
+    E_Attn = sqrt(sum_k e_k^2),  e_k = C_k(n) H_k^-n at the best n   (docs/errata.md#e12)
 
-Adaptive lags cost the same as fixed ones at the largest lag (Lemmas F.2, F.5). What the paper hides
-is stated as an assumption of its own: widths (docs/errata.md#e24), head conditions of nested lags
-(docs/errata.md#e9), finite token sets (docs/errata.md#e8).
+R is the radius of what the readout sees (docs/errata.md#e14), C_k comes from the lemmas of
+`promised`. Adaptive lags cost the same as fixed ones at the largest lag (Lemmas F.2, F.5). What the
+paper hides is stated as an assumption of its own: widths (docs/errata.md#e24), head conditions of
+nested lags (docs/errata.md#e9), finite token sets (docs/errata.md#e8).
 """
 
 import math
@@ -34,7 +31,7 @@ def bound(
     theorem: str, target: AbstractTarget | str, bias: str = "lin", heads: int = 8, width: int = 256
 ) -> Evaluated:
     """Theorem 3.1, 4.1, 4.2, 4.3, 4.4, 4.5 or 5.1 for this target with `heads` heads and `width`
-    neurons a layer.
+    neurons per layer.
     """
     built = unnamed(targets.build(target))
     if theorem not in THEOREMS:
@@ -78,7 +75,7 @@ def _common(target: AbstractTarget, family_class: type, name: str) -> list[Assum
 
 def _enough(memories: int, heads: int) -> Assumption:
     return Assumption(
-        "a head a memory", heads >= memories, f"{heads} heads for {memories} memories"
+        "one head per memory", heads >= memories, f"{heads} heads for {memories} memories"
     )
 
 
@@ -92,9 +89,7 @@ def _finish(
     size: float,
     widths: int | None = None,
 ) -> Evaluated:
-    """E_FFN and the record, once E_Attn is known. `size` is the radius of the unperturbed
-    memories.
-    """
+    """E_FFN and the record, once E_Attn is known. `size`: the radius of exact memories."""
     log_attention, n, split, constants = attention
     profile = target.memory_profile()
     reach = size + math.exp(min(log_attention, 700.0))
@@ -225,8 +220,8 @@ def _adaptive(
             Assumption(
                 "width for exact lags",
                 width >= needed,
-                f"{needed} neurons make every lag round to the right one (docs/errata.md#e24), {width}"
-                " given",
+                f"{needed} neurons make every lag round to the right one (docs/errata.md#e24),"
+                f" {width} given",
             )
         )
         logs, n, split, constants = _layered([lag_lemma(bias, b.largest) for b in bounds], K, heads)

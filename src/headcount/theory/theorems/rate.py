@@ -11,8 +11,8 @@ from headcount.theory.promised import ALWAYS_N, Lemma
 def shared(
     lemmas: Sequence[Lemma], heads: int
 ) -> tuple[float, int, tuple[int, ...], tuple[float, ...]]:
-    """(log E_Attn, n, H_k, log10 C_k) with `heads` shared: sqrt(sum_k (C_k H_k^-n)^2), H_k ~
-    C_k^{2/(2n+1)}, at the best n.
+    """(log E_Attn, n, H_k, log10 C_k) with `heads` shared: sqrt(sum_k (C_k H_k^-n)^2),
+    H_k ~ C_k^{2/(2n+1)}, at the best n.
     """
     found = []
     for n in range(1, min(lemma.most_n for lemma in lemmas) + 1):
