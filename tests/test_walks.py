@@ -1,4 +1,4 @@
-"""The walks of docs/architecture.md are what happens: every function named is called, in that order,
+"""The walks of docs/architecture.md are what happens: every function named is called, in order,
 and the way leads through few folders.
 """
 

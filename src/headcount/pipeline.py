@@ -77,7 +77,7 @@ def reproduce(
     """
     started = time.perf_counter()
     if profile not in list(Profile):
-        raise unknown("profile", profile, list(Profile))
+        raise unknown("profile", profile, [str(p) for p in Profile])
     size = Profile(profile)
     wanted = chosen(name.lower() for name in names or [])
     selected = [] if wanted == chosen([]) else wanted

@@ -12,8 +12,9 @@ drowns it.
 import math
 
 import numpy as np
+from scipy.optimize import least_squares
 
-from headcount.theory.fit.varpro import Model, descend
+from headcount.theory.fit.varpro import Model
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Norm
 
@@ -153,13 +154,26 @@ def _coefficients(columns: np.ndarray, rho: np.ndarray, weights: np.ndarray) -> 
 def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.ndarray:
     """Log rates of the weighted least-squares fit, by variable projection.  [H]"""
     low, high = _limits(family, lags)
+    target = weights * rho / max(float(np.linalg.norm(weights * rho)), 1e-300)
     model = Model(
-        weights * rho,
+        target,
         lambda theta: weights[:, None] * family.columns(np.exp(theta), lags),
         lambda theta: weights[:, None] * family.slopes(np.exp(theta), lags),
         lambda theta: np.clip(theta, low, high),
     )
-    return np.sort(descend(model, start, 8 if quick else 60, gain=1e-14)[0])
+    # Steps inside a box: residuals of oscillating kernels have many valleys, and these steps lead
+    # to more even ones than Levenberg's.
+    solved = least_squares(
+        lambda theta: model.projected(theta)[0],
+        np.clip(start, low + 1e-9, high - 1e-9),
+        jac=lambda theta: model.projected(theta)[1],
+        bounds=(low, high),
+        ftol=1e-15,
+        xtol=1e-12,
+        gtol=1e-15,
+        max_nfev=8 if quick else 60,
+    )
+    return np.sort(solved.x)
 
 
 def _weights(residual: np.ndarray, norm: Norm) -> tuple[np.ndarray, np.ndarray]:
