@@ -14,8 +14,7 @@ def test_json_has_no_infinity(capsys):
 @pytest.mark.parametrize(("quiet", "lines"), [(0.0, 3), (60.0, 0)])
 def test_without_a_terminal_progress_is_a_line_now_and_then(monkeypatch, capsys, quiet, lines):
     monkeypatch.setattr(common, "progress_console", Console(stderr=True))
-    monkeypatch.setattr(common, "QUIET_SECONDS", quiet)
-    with common.progress() as say:
+    with common.progress(quiet) as say:
         for step in range(3):
             say(f"step {step}")
     captured = capsys.readouterr()

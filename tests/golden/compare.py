@@ -32,6 +32,9 @@ class Kind(enum.StrEnum):
     SMALLER_NOW = "smaller now"  # a number that is better the smaller it is
     SCOPE_SAID = "scope said"  # the same fact, with what it holds for
     RENAMED = "renamed"  # the same value under another path, `to`
+    REWORDED = "reworded"  # a text that says the same
+    AS_GOOD = "as good"  # other heads or weights whose error, in the norm asked for, is no larger
+    SEARCH = "search"  # a bound whose search is chaotic: certified, larger or smaller than before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Told:
             return _same(before, now.get(self.to, MISSING), self.to)
         if self.kind is Kind.SMALLER_NOW:
             return _number(before) and _number(difference.now) and difference.now < before
+        if self.kind is Kind.REWORDED:
+            return isinstance(before, str) and isinstance(difference.now, str)
         return True
 
 

@@ -105,6 +105,7 @@ def test_what_counts_as_a_difference(now, paths):
         (Told("d*", "a", Kind.FALSE_BEFORE, "why"), {"a": 1.5}, False),
         (Told("c", "a", Kind.RENAMED, "why", to="b"), {"b": 1.0}, True),
         (Told("c", "a", Kind.RENAMED, "why", to="b"), {"b": 2.0}, False),
+        (Told("c", "*", Kind.REWORDED, "why"), {"a": 2.0}, False),
         (Told("c", "rows[*].v", Kind.SCOPE_SAID, "why"), {"a": 2.0}, False),
     ],
 )

@@ -18,4 +18,4 @@ def test_the_constant_answer_is_no_floor():
     far = unreachable_numbers("fixed:lags=48", "lin", 8, 64)
     assert far.constant
     assert far.floor is None
-    assert far.lower_for == "affine readouts with sum|a| <= 1e+09"
+    assert far.lower_for == "sum|a| <= 1e+09, a linear readout"
