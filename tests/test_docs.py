@@ -37,7 +37,7 @@ def test_no_heading_is_empty(name):
 def test_files_that_are_named_exist(name):
     root = Path(hc.__file__).parent
     for file in re.findall(r"`(?:headcount/)?([a-z_/]+/[a-z_]+\.py)`", PAGES[name]):
-        assert (root / file).exists(), file
+        assert (root / file).exists() or (root.parents[1] / file).exists(), file
 
 
 def test_the_architecture_page_knows_every_folder():

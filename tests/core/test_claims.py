@@ -96,6 +96,15 @@ def test_only_a_proof_excludes_and_only_a_model_reaches():
     assert not high.excludes(asked, 0.4)
 
 
+def test_words_are_rounded_to_the_safe_side():
+    low, high = claim(Sense.AT_LEAST), claim(Sense.AT_MOST)
+    assert "at least 0.9999 in" in dataclasses.replace(low, value=0.99999).words()
+    assert "at most 1 in" in dataclasses.replace(high, value=0.99999).words()
+    assert "sum|a| <= 1.23456," in phrase(Scope(weight=1.2345678))
+    guess = dataclasses.replace(high, status=Status.CONJECTURED)
+    assert not guess.reaches(Scope(), 1.0)
+
+
 def test_words_hold_the_whole_scope():
     """Every field that differs from the default changes the sentence."""
     plain = phrase(Scope())

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress
+from headcount.core.claims import Precision
 from headcount.core.files import refuse_occupied
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ def table(target: str, made: "Construction") -> Table:
     )
     shown.add_row("parts", f"bias {a.bias}, attention {a.attention}, normaliser {a.normaliser}")
     shown.add_row("parameters", str(made.parameters))
-    shown.add_row("promised", f"error at most {number(made.promised.error)} ({made.status})")
+    shown.add_row(
+        "promised",
+        f"error at most {number(made.promised.at(Precision.FLOAT64))} in float64 ({made.status})",
+    )
     shown.add_row(
         "measured",
         f"sup {number(made.measured.sup)}, mse {number(made.measured.mse)} over"

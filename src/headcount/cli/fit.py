@@ -1,4 +1,4 @@
-"""`headcount fit KERNEL`: the best sum of heads for a memory kernel, its certificate and the
+"""`headcount fit KERNEL`: the best sum of heads found for a memory kernel, its certificate and the
 other numbers.
 """
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress
-from headcount.core.claims import phrase
+from headcount.core.claims import phrase, rounded
 from headcount.core.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def fit(
     tol: Annotated[
         float | None,
         typer.Option(
-            help="instead of --heads: the fewest that reach this error, relative to the kernel"
+            help="instead of --heads: the fewest found for this error, relative to the kernel"
         ),
     ] = None,
     budget: Annotated[float | None, typer.Option(help="largest sum of |coefficients|")] = None,
@@ -51,7 +51,7 @@ def fit(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The best sum of heads for a memory kernel: its error, a proof that less cannot do, and
+    """The best sum of heads found for a memory kernel: its error, what is proved of all others, and
     what float32 keeps of it.
     """
     from headcount.theory.kernel_fit import fit_kernel  # scipy and flint: not needed for --help
@@ -121,10 +121,10 @@ def table(result: "KernelFit") -> Table:
         escape(f"{result.method}; {_plain_sum(result)}"),
     )
     made.add_row("  at least", *_bound_cells(result))
-    for name, rounded in result.rounded.items():
+    for name, held in result.rounded.items():
         made.add_row(
             "representable",
-            f"{rounded.error[result.norm]:.4g}" if rounded.finite else "overflows",
+            f"{held.error[result.norm]:.4g}" if held.finite else "overflows",
             f"the same heads in {name}",
         )
     tail = result.errors.tail
@@ -162,7 +162,8 @@ def _bound_cells(result: "KernelFit") -> tuple[str, str]:
         )
     if bound.value == 0:
         return "0", "no positive lower bound is known here"
-    return f"{bound.value:.4g}", f"{phrase(bound.scope)}; {bound.method} ({bound.status})"
+    shown = rounded(bound.value, 4, up=False)
+    return shown, f"{phrase(bound.scope)}; {bound.method} ({bound.status})"
 
 
 def _plain_sum(result: "KernelFit") -> str:

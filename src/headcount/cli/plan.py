@@ -1,4 +1,4 @@
-"""`headcount plan TARGET --tol EPS`: the smallest architecture of each kind, side by side."""
+"""`headcount plan TARGET --tol EPS`: the smallest architecture found of each kind, side by side."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from headcount.construct.check import check
 from headcount.construct.construction import Construction, in_precision
 from headcount.construct.draft import (
-    LONGEST,
     NORMALISERS,
     Refusal,
     RefusalKind,
     Request,
+    longest_of,
     offered_precision,
 )
 from headcount.construct.method import AbstractMethod, methods
@@ -47,13 +47,7 @@ def construct(
     if heads is None and tol is None:
         tol = 0.01
     wish = Request(
-        bias,
-        tol,
-        heads,
-        width,
-        normaliser or NORMALISERS[0],
-        wanted,
-        max(length or LONGEST, built.shortest),
+        bias, tol, heads, width, normaliser or NORMALISERS[0], wanted, longest_of(built, length)
     )
     method, request = choose(
         built, wish, theorem, NORMALISERS if normaliser is None else (normaliser,)

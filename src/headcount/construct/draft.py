@@ -23,6 +23,7 @@ import numpy as np
 from headcount.core.claims import Claim, Precision, Status
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.refs import Ref
+from headcount.memory.target import AbstractTarget
 from headcount.model.transformer import Transformer
 
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
@@ -70,6 +71,17 @@ class Request:
             "at least 1",
             "pass the longest sequence to serve",
         )
+
+
+def longest_of(target: AbstractTarget, length: int | None) -> int:
+    """The longest sequence to serve, and at least the shortest that the target is defined on."""
+    require(
+        length is None or length >= 1,
+        f"length {length}",
+        "at least 1",
+        "pass the longest sequence to serve",
+    )
+    return max(LONGEST if length is None else length, target.shortest)
 
 
 def offered_precision(name: str, noun: str) -> Precision:

@@ -22,11 +22,11 @@ from headcount.construct.check import Probe, check, layerwise, sampled
 from headcount.construct.construct import by_cost
 from headcount.construct.construction import Architecture, in_precision
 from headcount.construct.draft import (
-    LONGEST,
     NORMALISERS,
     Draft,
     Request,
     Unreachable,
+    longest_of,
     offered_precision,
 )
 from headcount.construct.impossible import accepted
@@ -41,6 +41,7 @@ from headcount.core.claims import (
     Sense,
     Status,
     Tokens,
+    rounded,
 )
 from headcount.core.errors import CheckFailed, InputError, require
 from headcount.core.refs import Ref
@@ -167,7 +168,7 @@ def plan(
     """
     built = targets.build(target)
     require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")
-    precision, longest = offered_precision(dtype, "dtype"), max(length or LONGEST, built.shortest)
+    precision, longest = offered_precision(dtype, "dtype"), longest_of(built, length)
     say = progress or (lambda message: None)
     probe: list[Probe] = []
     rows: list[Row] = []
@@ -267,14 +268,24 @@ def _excluded(
         return dataclasses.replace(row, reachable=False, claims=claims, reason=str(claims[0]))
     gaps = {gap.field: gap for claim in claims for gap in claim.answers(question).gaps}
     words = [FIELDS[name][2](gap.claimed) for name, gap in gaps.items()]
-    least = f"error at least {claims[0].value:.3g}" if claims else ""
-    told = f"; {least} is proved only for {', '.join(words)}" if words else f": {refusal}"
+    other = any(claim.subject != subject for claim in claims)
+    told = f": {refusal}"
+    if claims:
+        least = f"error at least {rounded(claims[0].value, 3, up=False)}"
+        about = f" of the kernel {kernel_words(claims[0].subject)}" if other else ""
+        told = f"; {least}{about} is proved for {', '.join(words)}"
     return dataclasses.replace(
         row,
         claims=claims,
-        missing=tuple(gaps or ["subject"][: len(claims)]),
+        missing=(*(["subject"] if other else []), *gaps),
         reason=f"{NOTHING_FOUND}{told}",
     )
+
+
+def kernel_words(subject: Any) -> str:
+    """`lag:6` for the kernel that a claim is about."""
+    values = ",".join(str(value) for value in vars(subject).values())
+    return f"{subject.kind}:{values}" if len(values) < 40 else str(subject.kind)
 
 
 def _reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:

@@ -35,6 +35,7 @@ later lags do not exist.
 """
 
 import dataclasses
+import decimal
 import enum
 import math
 from collections.abc import Callable, Hashable, Mapping
@@ -158,8 +159,8 @@ class Scope:
     def to_json(self) -> dict[str, Any]:
         """Plain values; null means no limit."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        for name in ("weight", "lowest_rate"):
-            plain[name] = plain[name] if math.isfinite(plain[name]) else None
+        plain["weight"] = self.weight if math.isfinite(self.weight) else None
+        plain["lowest_rate"] = self.lowest_rate if self.lowest_rate > -math.inf else None
         plain["lags"] = {"first": self.lags.first, "stop": self.lags.stop}
         plain["tokens"] = self.tokens.to_json()
         return {name: str(v) if isinstance(v, enum.Enum) else v for name, v in plain.items()}
@@ -196,7 +197,8 @@ FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str
         Role.CLASS, _up_to, lambda v: "any number of heads" if v is None else f"at most {v} heads",
     ),
     "weight": (
-        Role.CLASS, _up_to, lambda v: "any weights" if math.isinf(v) else f"sum|a| <= {v:.6g}",
+        Role.CLASS, _up_to,
+        lambda v: "any weights" if math.isinf(v) else f"sum|a| <= {rounded(v, 6, up=False)}",
     ),
     "layers": (
         Role.CLASS, _up_to,
@@ -256,7 +258,8 @@ class Claim:
     evidence: Mapping[str, Any] = dataclasses.field(repr=False, default_factory=dict)
 
     def answers(self, question: Scope) -> Answer:
-        """The value for every question that the scope reaches, else what is missing."""
+        """The value for every question about the same subject that the scope reaches, else what is
+        missing."""
         gaps = []
         for name, (role, within, _) in FIELDS.items():
             ours, theirs = getattr(self.scope, name), getattr(question, name)
@@ -274,15 +277,18 @@ class Claim:
     def reaches(self, question: Scope, tol: float) -> bool:
         """Does it show a model in this scope with an error of `tol` or less?"""
         found = self.answers(question).value
-        return self.sense is Sense.AT_MOST and found is not None and found <= tol
+        shown = self.status is not Status.CONJECTURED and self.sense is Sense.AT_MOST
+        return shown and found is not None and found <= tol
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.words()}"
 
     def words(self) -> str:
         """The statement with all of its scope, from the data alone."""
-        return f"{self.sense} {self.value:.4g} in {self.scope.norm}, for {phrase(self.scope)}" + (
-            f" ({self.status}: {self.method})"
+        up = self.sense is Sense.AT_MOST
+        return (
+            f"{self.sense} {rounded(self.value, 4, up)} in {self.scope.norm}, for"
+            f" {phrase(self.scope)} ({self.status}: {self.method})"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -294,11 +300,23 @@ class Claim:
         }  # fmt: skip
 
 
+def rounded(value: float, digits: int, up: bool) -> str:
+    """So many digits, never on the wrong side: down for what is at least, up for what is at most.
+
+    >>> rounded(0.99999, 4, up=False), rounded(0.99999, 4, up=True), rounded(1.0, 4, up=False)
+    ('0.9999', '1', '1')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    with decimal.localcontext(prec=digits, rounding=decimal.ROUND_UP if up else decimal.ROUND_DOWN):
+        return f"{float(+decimal.Decimal(value)):.{digits}g}"
+
+
 def phrase(scope: Scope) -> str:
     """A scope in words. What is the default of every model here (signs, exact) is left out."""
     say = {name: words(getattr(scope, name)) for name, (_, _, words) in FIELDS.items()}
     parts = [
-        say["bias"] + (f" with {say['lowest_rate']}" if math.isfinite(scope.lowest_rate) else ""),
+        say["bias"] + (f" with {say['lowest_rate']}" if scope.lowest_rate > -math.inf else ""),
         say["heads"], say["weight"],
         f"{say['layers']} {say['dot_product']}", say["readout"],
     ]  # fmt: skip

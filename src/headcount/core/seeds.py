@@ -7,7 +7,6 @@ import jax
 
 from headcount.core.errors import require
 
-STREAMS = ("data", "init", "shuffle")
 SPLITS = ("train", "validation", "test")
 
 

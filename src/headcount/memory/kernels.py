@@ -87,9 +87,9 @@ class Lag(AbstractKernel):
 
     def __post_init__(self):
         require(
-            self.T >= 0,
+            isinstance(self.T, int | np.integer) and self.T >= 0,
             f"lag {self.T}",
-            "a lag of at least 0",
+            "a whole number of at least 0",
             "lags count back from the read position",
         )
 
@@ -230,9 +230,9 @@ class Window(AbstractKernel):
 
     def __post_init__(self):
         require(
-            self.length >= 1,
+            isinstance(self.length, int | np.integer) and self.length >= 1,
             f"a window of {self.length} lags",
-            "at least 1",
+            "a whole number of at least 1",
             "pass a longer window",
         )
 
@@ -338,9 +338,8 @@ def _read_values(path: Path) -> np.ndarray:
                 [[float(cell) for cell in row if cell.strip()] for row in rows], dtype=np.float64
             )
     except (OSError, ValueError, EOFError) as error:
-        reason = "objects, not numbers" if "pickle" in str(error) else error
         raise InputError(
-            f"cannot read the kernel {path} ({reason})",
+            f"cannot read the kernel {path} ({error})",
             "a .npy or .csv file with one number per lag, from lag 0",
             "check the file",
         ) from None

@@ -51,7 +51,6 @@ import numpy as np
 from flint import arb, arb_poly, fmpq, fmpq_poly, fmpz_poly
 
 from headcount.core.errors import require
-from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag, Power
 from headcount.theory.balls import precision
 from headcount.theory.head_sum import Fit, HeadSum
@@ -60,9 +59,6 @@ from headcount.theory.measure import exact_coefficient
 from headcount.theory.problem import Norm, Problem
 from headcount.theory.tails import closed_form
 
-THEOREM_A = Ref("headcount", "Theorem A")
-CONSTRUCTION_B = Ref("headcount", "construction (B)")
-QUADRATURE = Ref("beylkin-monzon-2010", "Section 2")
 AIM = 1e-9  # l1 error at which more cancellation is not worth its digits
 DYADIC = 2.0**20
 MOST_EXTRA = 6  # heads beyond T + 1 that the lag's construction uses

@@ -93,5 +93,4 @@ class Fit:
     method: str
     optimal: bool = False  # no sum with as many heads can be better
     interrupted: bool = False  # ^C ended the search early: a longer one may do better
-    missed: float | None = None  # a tolerance that was asked for and not reached
     budget: float = math.inf  # on sum|a|, where it was chosen to suit a number format

@@ -151,7 +151,7 @@ def fit_kernel(
     progress: Progress | None = None,
     residual: bool = False,
 ) -> KernelFit:
-    """The best sum of `heads` heads found for a kernel, or the fewest heads that reach `tol`
+    """The best sum of `heads` heads found for a kernel, or the fewest found that reach `tol`
     (relative to the kernel's own norm).
 
     kernel: text ('lag:99', 'power:1.5', a .npy/.csv path), a kernel object, or a list of values,

@@ -19,7 +19,7 @@ def test_the_schedule_takes_log_layers_and_reads_only_what_was_written(hops):
     for stage in stages:
         assert stage.ask == 0 or f"place_{stage.ask}" in known
         assert stage.copies()
-        written = {writes: known[reads] + stage.jumps for reads, writes, _ in stage.copies()}
+        written = {writes: known[reads] + stage.jumps for _, reads, writes, _ in stage.copies()}
         known |= written
     assert known[f"found_{hops}"] == hops
 

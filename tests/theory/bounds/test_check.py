@@ -7,7 +7,20 @@ import math
 
 import pytest
 
-from headcount.core.claims import FIELDS, Lags, Norm, Precision, Readout, Sense, Status, Tokens
+from headcount.core.claims import (
+    FIELDS,
+    Claim,
+    Lags,
+    Norm,
+    Precision,
+    Readout,
+    Scope,
+    Sense,
+    Status,
+    Tokens,
+)
+from headcount.core.errors import InputError
+from headcount.core.refs import Ref
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Power, Window
 from headcount.theory.bounds import check, lower_bound
 from headcount.theory.heads import family
@@ -152,3 +165,31 @@ def test_refuses_a_proof_by_lag_zero_where_the_residual_gives_it(method):
     own = lower_bound(free, heads)
     assert check(own)
     assert not check(dataclasses.replace(own, value=own.value * (1 + 1e-4) + 1e-9))
+
+
+def test_refuses_a_polynomial_of_another_degree():
+    """Pell's identity holds for -n too, and for a constant with every n: lag 6 is not among lags 0
+    to 2, where nothing has error 0.
+    """
+    ref = Ref("headcount", "a forgery")
+    for degree, place, coefficients in ((-5, 0, (1,)), (-3, 2, (-1, 18, -48, 32)), (7, 0, (1,))):
+        forged = {
+            "kind": "chebyshev", "lag": 6, "degree": degree, "place": place,
+            "coefficients": coefficients,
+        }  # fmt: skip
+        scope = Scope(bias="lin", weight=0.5, lags=Lags(0, 3))
+        claim = Claim(Lag(6), scope, Sense.AT_LEAST, 0.5, Status.PROVED, "chebyshev", ref, forged)
+        assert not check(claim)
+        assert not check(dataclasses.replace(claim, scope=Scope(bias="lin", weight=0.5)))
+
+
+@pytest.mark.parametrize("rate", [math.inf, 1e300])
+def test_rates_without_end_are_refused_not_a_crash(claims, rate):
+    scope = dataclasses.replace(claims["dual-l1"].scope, lowest_rate=rate)
+    assert check(dataclasses.replace(claims["dual-l1"], scope=scope)) in (True, False)
+
+
+@pytest.mark.parametrize("kernel", [Lag, Window])
+def test_half_a_lag_is_refused(kernel):
+    with pytest.raises(InputError, match="whole number"):
+        kernel(2.5)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from headcount.core.claims import SIGNS, Lags, Precision, Readout, Scope
+from headcount.core.claims import SIGNS, Lags, Norm, Precision, Readout, Scope
 from headcount.core.errors import InputError
 from headcount.theory.bounds.dp_free import check_floor, two_lag_floor
 
@@ -85,6 +85,10 @@ def test_tampered_certificates_are_refused(change):
     [
         {"readout": Readout.ANY},
         {"dot_product": True},
+        {"norm": Norm.SUP},
+        {"bias": "zzz"},
+        {"weight": -1.0},
+        {"layers": 0},
         {"precision": Precision.FLOAT32},
         {"lags": Lags(0, 2)},
         {"lags": Lags(1, 3)},

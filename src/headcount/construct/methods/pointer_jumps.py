@@ -53,6 +53,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,6 +76,15 @@ WANTED = 1e-30  # entry-wise error in exact arithmetic, far below what any forma
 ROUNDING = 16  # units per layer: one exponential, one quotient, one product
 
 
+class Copy(NamedTuple):
+    """One part of the stream, `place` or `found`, copied from where the head looks."""
+
+    kind: str
+    reads: str
+    writes: str
+    jumps: int  # behind it after the copy
+
+
 @dataclasses.dataclass(frozen=True)
 class Stage:
     """One layer: go `ask` jumps back (0: by the token itself) and copy what is known there,
@@ -90,13 +100,14 @@ class Stage:
         """How far this layer's head goes."""
         return self.ask or 1
 
-    def copies(self) -> list[tuple[str, str, int]]:
-        """(reads, writes, jumps after)."""
+    def copies(self) -> list[Copy]:
+        """What the stage's head moves."""
         known = [
             (kind, m) for kind, m in (("place", self.place), ("found", self.found)) if m is not None
         ]
         return [
-            (_named(kind, m), _named(kind, m + self.jumps), m + self.jumps) for kind, m in known
+            Copy(kind, _named(kind, m), _named(kind, m + self.jumps), m + self.jumps)
+            for kind, m in known
         ]
 
 
@@ -201,7 +212,7 @@ def pointer_draft(
     facts = {
         "layers": len(stages), "heads": [1] * len(stages), "width": 0, "stream": space.width,
         "code_bits": bits,
-        "jumps_after_layer": [max(jumps for *_, jumps in stage.copies()) for stage in stages],
+        "jumps_after_layer": [max(c.jumps for c in stage.copies()) for stage in stages],
         "logit_gap": gap, "float32_exact": True,
     }  # fmt: skip
     note = (
@@ -214,16 +225,16 @@ def pointer_draft(
 
 def _space(target: PointerChain, stages: list[Stage], bits: int) -> Space:
     written = {
-        writes: bits if writes.startswith("place") else target.vocabulary
+        copy.writes: bits if copy.kind == "place" else target.vocabulary
         for stage in stages
-        for _, writes, _ in stage.copies()
+        for copy in stage.copies()
     }
     return Space(token=target.vocabulary, place=bits, one=1, **written)
 
 
 def _follow(space: Space, stage: Stage, gap: float, request: Request) -> Attention:
     """The stage's head: where it looks, and one value map for all that it copies."""
-    reads, writes, _ = zip(*stage.copies(), strict=True)
+    _, reads, writes, _ = zip(*stage.copies(), strict=True)
     normaliser: AbstractNormaliser = (
         Softmax() if request.normaliser == "softmax" else NoNormaliser()
     )
@@ -286,7 +297,7 @@ def entry_errors(stages: list[Stage], bits: int, request: Request, gap: float) -
     errors = {"token": 0.0, "place": 0.0}
     for stage in stages:
         asked = errors[_named("place", stage.ask)]
-        for reads, writes, _ in stage.copies():
+        for _, reads, writes, _ in stage.copies():
             errors[writes] = stage_error(errors[reads], asked, bits, request, gap)
     return errors
 
@@ -305,9 +316,9 @@ def _promises(
     """What every stage writes, with its bound in Euclidean norm."""
     promises = []
     for number, stage in enumerate(stages, start=1):
-        for _, writes, jumps in stage.copies():
+        for kind, _, writes, jumps in stage.copies():
             size = space.sizes[writes]
-            table = _code_rows if writes.startswith("place") else _token_rows
+            table = _code_rows if kind == "place" else _token_rows
             exact = functools.partial(
                 _landed, jumps=jumps, clamp=request.normaliser == "softmax", table=table, size=size
             )

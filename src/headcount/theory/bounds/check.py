@@ -68,7 +68,7 @@ def check(claim: Claim) -> bool:
     try:
         with precision(BITS):
             return bool(CHECKS[kind](case, claim.evidence))
-    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError):
         return False
 
 
@@ -201,8 +201,8 @@ def _polynomial_maximum(c: Evidence, lag: int) -> Fraction | None:
         else q * q == fmpz_poly([1])
     )
     sizes = [abs(int(v)) for v in q.coeffs()]
-    if not pell or not 0 <= m <= lag or m >= len(sizes) or sizes[m] != max(sizes):
-        return None
+    if not pell or n != q.degree() or not 0 <= m <= lag or sizes[m] != max(sizes):
+        return None  # the identity alone holds for -n, and for a constant with every n
     return Fraction(1, sizes[m])
 
 
@@ -212,7 +212,8 @@ def _polynomial(case: _Case, c: Evidence) -> bool:
         return False
     lag = kernel.T - case.first
     top = _polynomial_maximum(c, lag)
-    if top is None or not case.exists(case.first + _last_power(c, lag)):
+    used = (lag, 0 if top is None else _last_power(c, lag))
+    if top is None or not all(case.exists(case.first + power) for power in used):
         return False
     return Fraction(case.value) <= 1 - Fraction(scope.weight) * top
 

@@ -23,11 +23,12 @@ The certificate is the inputs and the weights; `check_floor` redoes the averages
 answers that it asks for itself.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 
-from headcount.core.claims import Claim, Lags, Readout, Scope, Sense, Status, Tokens
+from headcount.core.claims import BALL, Claim, Lags, Readout, Scope, Sense, Status, Tokens
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import round_down
@@ -38,7 +39,7 @@ Token = tuple[float, ...]
 Answer = Callable[[tuple[Token, ...]], float]  # a sequence, oldest token first → its last answer
 
 
-def affine_scope(tokens: Tokens, length: int) -> Scope:
+def affine_scope(tokens: Tokens, length: int | None) -> Scope:
     """Every affine map of the window: any bias, normaliser, number of heads and of layers, with
     residual and a linear readout, without FFN.
     """
@@ -88,7 +89,8 @@ def check_floor(claim: Claim, answer: Answer) -> bool:
     linear = claim.scope.readout is Readout.LINEAR and not claim.scope.dot_product
     counted = len(inputs[0]) - 1 in claim.scope.lags and claim.scope.lags.first == 0
     exact = claim.scope.precision is None and _tokens(inputs) <= claim.scope.tokens
-    if not (linear and counted and exact):
+    whole = dataclasses.replace(claim.scope, lags=Lags(), tokens=BALL) == affine_scope(BALL, None)
+    if not (linear and counted and exact and whole):
         return False
     weights = [Fraction(w) for w in weights]
     flat = [[Fraction(c) for token in x for c in token] for x in inputs]

@@ -100,7 +100,7 @@ def fewest_heads(
         doubling(max_heads),
         used=lambda fit: fit.head_sum.heads,
     )
-    return search.found or dataclasses.replace(min(search.tried.values(), key=error), missed=tol)
+    return search.found or min(search.tried.values(), key=error)
 
 
 def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]:
