@@ -11,6 +11,7 @@ from headcount.construct.draft import (
     Refusal,
     RefusalKind,
     Request,
+    known_parts,
     longest_of,
     offered_precision,
 )
@@ -43,6 +44,7 @@ def construct(
     """
     started = time.perf_counter()
     built = targets.build(target)
+    known_parts(bias, normaliser)
     wanted = offered_precision(precision, "precision")
     if heads is None and tol is None:
         tol = 0.01

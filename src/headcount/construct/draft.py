@@ -24,6 +24,8 @@ from headcount.core.claims import Claim, Precision, Status
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget
+from headcount.model.biases import biases
+from headcount.model.normalisers import normalisers
 from headcount.model.transformer import Transformer
 
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
@@ -82,6 +84,13 @@ def longest_of(target: AbstractTarget, length: int | None) -> int:
         "pass the longest sequence to serve",
     )
     return max(LONGEST if length is None else length, target.shortest)
+
+
+def known_parts(bias: str | None, normaliser: str | None) -> None:
+    """Refuse names that no model knows, before any method is asked."""
+    for noun, registry, name in (("bias", biases, bias), ("normaliser", normalisers, normaliser)):
+        if name is not None and name not in registry.names():
+            raise unknown(noun, name, registry.names())
 
 
 def offered_precision(name: str, noun: str) -> Precision:

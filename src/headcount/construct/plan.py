@@ -26,6 +26,7 @@ from headcount.construct.draft import (
     Draft,
     Request,
     Unreachable,
+    known_parts,
     longest_of,
     offered_precision,
 )
@@ -168,6 +169,7 @@ def plan(
     """
     built = targets.build(target)
     require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")
+    known_parts(None, normaliser)
     precision, longest = offered_precision(dtype, "dtype"), longest_of(built, length)
     say = progress or (lambda message: None)
     probe: list[Probe] = []
