@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from rich.console import Console
 
 import headcount as hc
+from headcount.cli import plan as plan_verb
 from headcount.cli.bound import bound
 from headcount.cli.build import build
 from headcount.cli.plan import plan
@@ -51,7 +53,8 @@ def test_build_leaves_other_folders_alone_and_writes_nothing_on_refusal(tmp_path
     assert [p.name for p in tmp_path.iterdir()] == ["precious.txt"]
 
 
-def test_plan_prints_rows_and_one_recommendation(capsys):
+def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
+    monkeypatch.setattr(plan_verb, "console", Console(width=160, highlight=False))
     plan("fixed:lags=30", tol=0.05, length=40)
     shown = capsys.readouterr().out
     assert "recommended:" in shown

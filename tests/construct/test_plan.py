@@ -132,11 +132,10 @@ def test_what_is_proved_of_a_linear_sum_does_not_decide_a_target():
 
 def test_the_length_is_honoured():
     """Lag 6 in 7 tokens: one lin layer, where all lags would take six."""
-    made = hc.plan("fixed:lags=6", 0.1, length=7)
-    row = next(row for row in made.rows if row.bias == "lin" and row.reachable)
-    assert row.architecture.layers == 1
-    assert row.architecture.heads <= 7
-    assert row.error_float32 < 1e-3
+    made = hc.construct("fixed:lags=6", bias="lin", tol=0.1, length=7)
+    assert made.architecture.layers == 1
+    assert made.architecture.heads <= 7
+    assert made.float32.sup < 1e-3
 
 
 def test_what_is_only_measured_says_so():
