@@ -29,9 +29,15 @@ def test_codes_of_different_places_differ_in_a_sign(length):
 
 
 def test_a_stage_composes():
-    assert Stage(0, 0, 0).copies() == [("place", "place_1", 1), ("token", "found_1", 1)]
-    assert Stage(4, 4, 2).copies() == [("place_4", "place_8", 8), ("found_2", "found_6", 6)]
-    assert Stage(4, None, 1).copies() == [("found_1", "found_5", 5)]
+    assert Stage(0, 0, 0).copies() == [
+        ("place", "place", "place_1", 1),
+        ("found", "token", "found_1", 1),
+    ]
+    assert Stage(4, 4, 2).copies() == [
+        ("place", "place_4", "place_8", 8),
+        ("found", "found_2", "found_6", 6),
+    ]
+    assert Stage(4, None, 1).copies() == [("found", "found_1", "found_5", 5)]
 
 
 def test_landing_beyond_the_first_row():
