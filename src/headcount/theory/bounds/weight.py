@@ -102,9 +102,14 @@ def _chebyshev_evidence(problem: Problem, lag: int) -> tuple[dict[str, Any], int
     from the first that counts.
     """
     _, degree, place = chebyshev_constant(lag)
-    while problem.first_lag + lag - place + degree not in problem.scope().lags:
-        degree -= 1
-        place = _place(degree)
+    lags = problem.scope().lags
+    if problem.first_lag + lag - place + degree not in lags:
+        low = 0  # the last lag grows with the degree, and degree 0 needs none beyond T
+        while degree - low > 1:
+            middle = (low + degree) // 2
+            inside = problem.first_lag + lag - _place(middle) + middle in lags
+            low, degree = (middle, degree) if inside else (low, middle)
+        degree, place = low, _place(low)
     evidence = {
         "kind": "chebyshev",
         "lag": lag,
