@@ -22,9 +22,7 @@ def blas_threads() -> set[int]:
 @pytest.fixture
 def two_threads():
     with threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("this BLAS does not take two threads")
-        yield
+        yield blas_threads()  # {2}, or what a BLAS that knows one thread alone makes of it
 
 
 def test_one_inside_and_as_before_outside(two_threads):
@@ -33,13 +31,13 @@ def test_one_inside_and_as_before_outside(two_threads):
         with one_thread():
             assert blas_threads() == {1}
         assert blas_threads() == {1}
-    assert blas_threads() == {2}
+    assert blas_threads() == two_threads
 
 
 def test_restored_after_an_error(two_threads):
     with pytest.raises(KeyError), one_thread():
         raise KeyError
-    assert blas_threads() == {2}
+    assert blas_threads() == two_threads
 
 
 def test_another_python_thread_leaves_the_setting_as_it_was(two_threads):
@@ -54,7 +52,7 @@ def test_another_python_thread_leaves_the_setting_as_it_was(two_threads):
         other.join()
         assert blas_threads() == {1}
     assert seen == [{1}]
-    assert blas_threads() == {2}
+    assert blas_threads() == two_threads
 
 
 def test_nesting_is_quick():
@@ -73,7 +71,7 @@ def test_a_fit_runs_on_one_thread(two_threads):
     )
     assert seen
     assert all(threads == {1} for threads in seen)
-    assert blas_threads() == {2}
+    assert blas_threads() == two_threads
 
 
 def test_a_lower_bound_runs_on_one_thread(two_threads, monkeypatch):
@@ -88,4 +86,4 @@ def test_a_lower_bound_runs_on_one_thread(two_threads, monkeypatch):
     lower_bound(Problem(Lag(2), Lin(), budget=1e3), 4)
     assert seen
     assert all(threads == {1} for threads in seen)
-    assert blas_threads() == {2}
+    assert blas_threads() == two_threads

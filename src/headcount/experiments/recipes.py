@@ -174,6 +174,33 @@ class TextSize:
     effort: str = "high"  # of the compiler: these are the longest runs
 
 
+def text_sizes(laptop_seeds: int, full_steps: int) -> Mapping[Profile, TextSize]:
+    """The sizes that the experiments on text share, and the two numbers in which they differ."""
+    laptop = TextSize(
+        width=64,
+        head_dim=16,
+        neurons=170,
+        length=96,
+        batch=8,
+        steps=400,
+        seeds=laptop_seeds,
+        megabytes=3.0,
+    )
+    smoke = TextSize(
+        width=32,
+        head_dim=8,
+        neurons=64,
+        length=32,
+        batch=8,
+        steps=60,
+        seeds=3,
+        megabytes=0.3,
+        effort="low",
+    )
+    full = dataclasses.replace(laptop, batch=16, steps=full_steps, seeds=10)
+    return {Profile.SMOKE: smoke, Profile.LAPTOP: laptop, Profile.FULL: full}
+
+
 def text(size: TextSize, corpus: str | None) -> dict[str, Any]:
     """The memory of a run on text."""
     options = {"path": str(corpus)} if corpus else {}

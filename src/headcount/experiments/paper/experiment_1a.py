@@ -13,34 +13,14 @@ the base cancels, and the criterion (docs/experiments.md#criteria) is gain_L - g
 The paper's own setting is `studies/openwebtext.toml`.
 """
 
-from collections.abc import Mapping
-
 from headcount.core.refs import Ref
-from headcount.experiments.recipes import TRIVIAL, TextSize, gpt, no_floor, recipe, text
+from headcount.experiments.recipes import TRIVIAL, TextSize, gpt, no_floor, recipe, text, text_sizes
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part, Reported
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.study import Arm, Profile, Study, Variant
 
 HEADS = 4
-SIZES: Mapping[Profile, TextSize] = {
-    Profile.SMOKE: TextSize(
-        width=32,
-        head_dim=8,
-        neurons=64,
-        length=32,
-        batch=8,
-        steps=60,
-        seeds=3,
-        megabytes=0.3,
-        effort="low",
-    ),
-    Profile.LAPTOP: TextSize(
-        width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=5, megabytes=3.0
-    ),
-    Profile.FULL: TextSize(
-        width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1000, seeds=10, megabytes=3.0
-    ),
-}
+SIZES = text_sizes(laptop_seeds=5, full_steps=1000)
 DEPTH = {Profile.SMOKE: 2, Profile.LAPTOP: 4, Profile.FULL: 4}
 TESTS = {Profile.SMOKE: 64, Profile.LAPTOP: 512, Profile.FULL: 1024}
 

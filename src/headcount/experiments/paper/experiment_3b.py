@@ -34,6 +34,7 @@ from headcount.experiments.recipes import (
     queries_as_neurons,
     recipe,
     text,
+    text_sizes,
 )
 from headcount.lab.judge.hypothesis import (
     AccuracyAtLeast,
@@ -50,25 +51,7 @@ from headcount.model.scores import DotProduct
 
 HEADS = 4
 LAYERS = {Profile.SMOKE: 1, Profile.LAPTOP: 2, Profile.FULL: 2}
-TEXT: Mapping[Profile, TextSize] = {
-    Profile.SMOKE: TextSize(
-        width=32,
-        head_dim=8,
-        neurons=64,
-        length=32,
-        batch=8,
-        steps=60,
-        seeds=3,
-        megabytes=0.3,
-        effort="low",
-    ),
-    Profile.LAPTOP: TextSize(
-        width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=8, megabytes=3.0
-    ),
-    Profile.FULL: TextSize(
-        width=64, head_dim=16, neurons=170, length=96, batch=16, steps=1600, seeds=10, megabytes=3.0
-    ),
-}
+TEXT = text_sizes(laptop_seeds=8, full_steps=1600)
 TESTS = {Profile.SMOKE: 64, Profile.LAPTOP: 512, Profile.FULL: 1024}
 
 
