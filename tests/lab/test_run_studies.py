@@ -22,6 +22,7 @@ from headcount.lab.sweep.store import Store
 from headcount.pipeline import Reproduction
 from headcount.report.from_studies import report_of
 from headcount.report.write import write
+from tests.lab.verdict_keys import VERDICT_KEYS
 
 RUN = {
     "memory": "exp-4b",
@@ -98,20 +99,7 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     assert "Do more steps help?" in pages[0].read_text()
     verdicts = [(page.parent / "verdicts.json").read_bytes() for page in pages]
     assert verdicts[0] == verdicts[1]
-    names = [
-        "id",
-        "claim",
-        "verdict",
-        "qualifier",
-        "paper",
-        "measured",
-        "ci",
-        "floor",
-        "seeds",
-        "p_adjusted",
-        "deviations",
-    ]
-    assert all(name in json.loads(verdicts[0])["verdicts"][0] for name in names)
+    assert all(name in json.loads(verdicts[0])["verdicts"][0] for name in VERDICT_KEYS)
     assert (pages[0].parent / "figures" / "t-as-meant.svg").exists()
 
 

@@ -10,6 +10,7 @@ from headcount.core.errors import InputError
 from headcount.experiments.errata import Erratum
 from headcount.lab.judge.verdict import Outcome
 from headcount.report.document import Report, Section, SpecFile, Table
+from tests.lab.verdict_keys import VERDICT_KEYS
 from tests.report import example
 
 
@@ -21,20 +22,7 @@ def test_verdicts_of_the_lab_pass_through_unchanged():
         lab = outcome.verdict.to_json()
         assert {name: plain[name] for name in lab} == json.loads(json.dumps(lab))
         assert (plain["experiment"], plain["variant"]) == (outcome.study.id, "as meant")
-        asked = [
-            "id",
-            "claim",
-            "verdict",
-            "qualifier",
-            "paper",
-            "measured",
-            "ci",
-            "floor",
-            "seeds",
-            "p_adjusted",
-            "deviations",
-        ]
-        assert list(plain)[: len(asked)] == asked
+        assert list(plain)[: len(VERDICT_KEYS)] == VERDICT_KEYS
 
 
 def test_an_erratum_needs_evidence():

@@ -25,6 +25,7 @@ from headcount.lab.judge.hypothesis import (
 )
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Outcome, Qualifier, decide, decide_family
+from tests.lab.verdict_keys import VERDICT_KEYS
 
 CELLS = cross(lr=["1e-3", "3e-3"], p=["uniform", "log-spaced"])
 HYPOTHESIS = Hypothesis(
@@ -374,20 +375,7 @@ def test_hypotheses_outside_take_no_place_in_the_family():
 def test_json_has_the_promised_keys_and_repeats_itself():
     runs = results({"lin": 0.2, "log": 0.01}, floors={"lin": 1e-8})
     row = decide(HYPOTHESIS, runs, 8).to_json()
-    promised = [
-        "id",
-        "claim",
-        "verdict",
-        "qualifier",
-        "paper",
-        "measured",
-        "ci",
-        "floor",
-        "seeds",
-        "p_adjusted",
-        "deviations",
-    ]
-    assert list(row)[: len(promised)] == promised
+    assert list(row)[: len(VERDICT_KEYS)] == VERDICT_KEYS
     assert row["verdict"] == "supported"
     assert row["paper"]["reported"] == ["lin, 64 heads: MSE = 0.19"]
     assert "2402.00522" in row["paper"]["ref"]
