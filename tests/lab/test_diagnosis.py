@@ -10,7 +10,8 @@ from headcount.experiments.further.bias import studies as bias_studies
 from headcount.experiments.paper import experiment_2b, experiment_4a
 from headcount.lab.diagnosis import diagnosed, observed, reach_of
 from headcount.lab.judge.signatures import Answer, Failure
-from headcount.lab.study import Numbers, Profile, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Profile, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Exponential, Power

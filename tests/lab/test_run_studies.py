@@ -14,7 +14,8 @@ from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.run_studies import loss_of, parameters, planned, run_studies
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.lab.study_outcome import summarised
 from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.lab.sweep.schema import FAILED, FINISHED, Row

@@ -3,7 +3,7 @@
 import math
 
 from headcount.experiments.sparse_floors import unreachable_numbers
-from headcount.lab.study import Numbers
+from headcount.lab.numbers import Numbers
 
 
 def test_the_floor_is_what_float32_holds():

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.lab.study import Numbers
+from headcount.lab.numbers import Numbers
 from headcount.lab.study_outcome import Learned, summarised
 from tests.report.example import arm, learned, studied
 

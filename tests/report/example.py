@@ -11,7 +11,8 @@ from headcount.lab.judge.patterns import FloorPattern, RunPattern
 from headcount.lab.judge.signatures import diagnose
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Verdict, decide_family
-from headcount.lab.study import Arm, Numbers, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Study, Variant
 from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
 from headcount.report.document import Report, Section, SpecFile, Table
 from headcount.report.figure_data import Axis, Curve, FigureData

@@ -8,7 +8,8 @@ import pytest
 from headcount.core.refs import Ref
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Study, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome, summarised
 from headcount.report.document import Report, Section
 from headcount.report.from_studies import setting_of, study_figure, study_figures

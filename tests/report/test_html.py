@@ -9,7 +9,8 @@ import pytest
 
 from headcount.core.claims import Status
 from headcount.lab.judge.evidence import Finding
-from headcount.lab.study import Numbers, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Variant
 from headcount.report.document import Report, Section
 from headcount.report.figures import render
 from headcount.report.html import html

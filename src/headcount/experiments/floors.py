@@ -27,7 +27,7 @@ from decimal import Decimal
 from flint import fmpq
 
 from headcount.core.claims import FIELDS, Claim, Readout, Role, Scope, Status
-from headcount.lab.study import Numbers
+from headcount.lab.numbers import Numbers
 from headcount.memory.kernels import AbstractKernel
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import DECAYS, family

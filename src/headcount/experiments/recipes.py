@@ -23,7 +23,8 @@ from typing import Any
 
 from headcount.core.errors import require
 from headcount.lab.judge.hypothesis import cross
-from headcount.lab.study import Numbers, Profile
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Profile
 from headcount.memory.named import targets
 from headcount.memory.named.corpus import LARGEST_BYTE
 from headcount.memory.named.stdlib import Stdlib

@@ -32,7 +32,7 @@ from headcount.construct.check import measure as measured_answers
 from headcount.construct.check import probes
 from headcount.core.claims import Claim, Readout, Status
 from headcount.experiments.floors import SEARCHED, LossBound, loss_bound, question
-from headcount.lab.study import Numbers
+from headcount.lab.numbers import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import ArrayKernel
 from headcount.memory.named import targets, unnamed

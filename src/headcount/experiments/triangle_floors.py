@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from headcount.lab.study import Numbers
+from headcount.lab.numbers import Numbers
 from headcount.memory.readouts import Triangle
 from headcount.memory.readouts.network import ReluNetwork, zigzag
 from headcount.theory.rounding import Dtype

@@ -36,7 +36,8 @@ from headcount.lab.judge.patterns import (
     RunPattern,
 )
 from headcount.lab.judge.signatures import LEARNED, Diagnosis, diagnose, sufficient_layers
-from headcount.lab.study import Arm, Numbers
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm
 from headcount.lab.study_outcome import SMALLEST, StudyOutcome
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.named import targets, unnamed

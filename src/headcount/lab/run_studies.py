@@ -1,7 +1,9 @@
 """Run studies as one sweep and judge them.
 
-    studies -> runs (one sweep in one store; equal runs of different studies are trained once)
+    studies -> runs of the first look (one sweep in one store; equal runs of different studies are
+               trained once)
             -> records by arm -> numbers that need no training -> verdicts over the whole family
+            -> more seeds for what is undecided, and again
             -> why arms failed
 
 Everything is a function of the specs and the store, so that the same command gives the same
@@ -20,8 +22,9 @@ from headcount.core.errors import CheckFailed
 from headcount.core.overrides import merged
 from headcount.lab.diagnosis import diagnosed
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis
-from headcount.lab.judge.verdict import Verdict, decide, decide_family
-from headcount.lab.study import Arm, Numbers, Study, Variant
+from headcount.lab.judge.verdict import Outcome, Verdict, judge
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Study
 from headcount.lab.study_outcome import SMALLEST, ArmOutcome, StudyOutcome, summarised
 from headcount.lab.sweep.driver import Summary, Watcher, sweep
 from headcount.lab.sweep.engine import AbstractEngine
@@ -32,8 +35,10 @@ from headcount.train.run_record import versions
 from headcount.train.run_spec import RunSpec
 from headcount.train.weights import structure
 
-INSIGHTS = 8  # Holm is over the paper's eight, also where fewer are run
+FAMILY = 16  # the paper's claims about training: eight insights, trained and contrast
 Known = Mapping[str, Mapping[str, Numbers]]  # study and arm → what is known without training
+Counts = dict[tuple[str, str], int]  # study and arm → seeds to run
+Teller = Callable[[Sequence[Verdict]], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +52,22 @@ class PlannedRun:
     spec: RunSpec
 
 
-def planned(study: Study) -> list[PlannedRun]:
-    """Every run of a study: arms x cells x seeds. A seed means the same data in every arm."""
+def first_counts(studies: Sequence[Study]) -> Counts:
+    """Seeds of every arm before anything is judged."""
+    return {
+        (study.key, arm.name): study.seeds_at_first(arm) for study in studies for arm in study.arms
+    }
+
+
+def planned(study: Study, counts: Counts | None = None) -> list[PlannedRun]:
+    """The runs of a study: arms x cells x seeds. A seed means the same data in every arm."""
+    told = first_counts([study]) if counts is None else counts
     return [
         PlannedRun(study.key, arm.name, cell, seed, RunSpec.from_values({**fields, "seed": seed}))
         for arm in study.arms
         for cell, changes in study.cells.items()
         for fields in (merged(arm.run, changes),)
-        for seed in study.seeds
+        for seed in study.seeds[: told[study.key, arm.name]]
     ]
 
 
@@ -63,12 +76,8 @@ class StudiesRun:
     """What became of studies that were run together."""
 
     outcomes: tuple[StudyOutcome, ...]
-    summary: Summary | None  # of the sweep; None where nothing is trained
+    summary: Summary | None  # of the last sweep; None where nothing is trained
     versions: dict[str, str]  # of the software that trained
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
 
 
 def run_studies(
@@ -78,35 +87,69 @@ def run_studies(
     engine: AbstractEngine | None = None,
     watch: Watcher | None = None,
     numbers: Callable[[Sequence[Study]], Known] | None = None,
+    existing: Sequence[Verdict] = (),
+    tell: Teller | None = None,
 ) -> StudiesRun:
-    """Train what is missing, then judge. ^C is passed on when the sweep has ended in order; calling
-    again goes on.
+    """Train what is missing for the first look, judge, train more for what is undecided, until
+    everything is decided or out of seeds. ^C is passed on when the sweep has ended in order;
+    calling again goes on.
 
-    `numbers` computes what is known of every arm without training, when the sweep is complete and
-    the cores are free for it; without it they are computed here, one after another.
+    `numbers` computes what is known of every arm without training, once, after the first sweep;
+    without it they are computed here, one after another. `existing` are the verdicts on weights,
+    decided before. `tell` hears the verdicts after every look.
     """
-    runs = [run for study in studies for run in planned(study)]
-    unique = {run.spec.content_hash: run.spec for run in runs}
-    rows: dict[str, Row] = {}
-    summary = None
-    if unique:  # `rates` trains nothing
-        summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
-        if summary.interrupted:
-            raise KeyboardInterrupt
-        if summary.missing:
-            raise CheckFailed(f"{summary.missing} runs are missing; run the same command again")
-        with Store(store, read_only=True) as opened:
-            rows = {row.id: row for row in opened.rows(set(unique))[0]}
-    _require_finished(rows.values())
-    results = {study.key: _results(study, runs, rows) for study in studies}
-    known = (numbers or known_numbers)(studies)
-    judged = [study for study in studies if study.hypothesis is not None]
-    decided = _verdicts(judged, results, known)
+    counts = first_counts(studies)
+    known: Known | None = None
+    while True:
+        runs = [run for study in studies for run in planned(study, counts)]
+        rows, summary = _swept(runs, store, engine, watch)
+        known = (numbers or known_numbers)(studies) if known is None else known
+        verdicts = judged(studies, runs, rows, known)
+        if tell is not None:
+            tell(verdicts)
+        more = _next_look(studies, verdicts, counts)
+        if more == counts:
+            break
+        counts = more
     outcomes = tuple(
-        _outcome(study, runs, rows, known[study.key], decided.get(study.key)) for study in studies
+        _outcome(study, runs, rows, known[study.key], [*existing, *verdicts]) for study in studies
     )
     computed = next(iter(rows.values())).record["versions"] if rows else versions()
     return StudiesRun(outcomes, summary, computed)
+
+
+def _swept(
+    runs: Sequence[PlannedRun], store: Path, engine: AbstractEngine | None, watch: Watcher | None
+) -> tuple[dict[str, Row], Summary | None]:
+    """The rows of these runs, by content hash, trained where they are missing."""
+    unique = {run.spec.content_hash: run.spec for run in runs}
+    if not unique:  # `rates` trains nothing
+        return {}, None
+    summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
+    if summary.interrupted:
+        raise KeyboardInterrupt
+    if summary.missing:
+        raise CheckFailed(f"{summary.missing} runs are missing; run the same command again")
+    with Store(store, read_only=True) as opened:
+        rows = {row.id: row for row in opened.rows(set(unique))[0]}
+    _require_finished(rows.values())
+    return rows, summary
+
+
+def _next_look(studies: Sequence[Study], verdicts: Sequence[Verdict], counts: Counts) -> Counts:
+    """More seeds for the arms of what is undecided, as far as they are registered."""
+    said = {verdict.key: verdict for verdict in verdicts}
+    grown = dict(counts)
+    for study in studies:
+        for h in study.hypotheses:
+            look = h.looks.after(said[h.key].seeds)
+            undecided = said[h.key].outcome is Outcome.UNDECIDED and not any(
+                finding.blocked for finding in said[h.key].findings
+            )
+            if undecided and look is not None and look <= len(study.seeds):
+                for arm in h.arms:
+                    grown[study.key, arm] = max(look, grown[study.key, arm])
+    return grown
 
 
 def _require_finished(rows: Iterable[Row]) -> None:
@@ -117,21 +160,6 @@ def _require_finished(rows: Iterable[Row]) -> None:
             f"{len(failed)} runs failed, the first with: {failed[0].error}; mend the cause and run"
             " the same command again"
         )
-
-
-def _results(study: Study, runs: Sequence[PlannedRun], rows: dict[str, Row]) -> list[ArmResult]:
-    """One record per run, without floors."""
-    return [
-        ArmResult(
-            run.arm,
-            run.cell,
-            run.seed,
-            loss_of(rows[run.spec.content_hash], study.metric),
-            accuracy=accuracy_of(rows[run.spec.content_hash]),
-        )
-        for run in runs
-        if run.study == study.key
-    ]
 
 
 def loss_of(row: Row, metric: str) -> float:
@@ -149,43 +177,55 @@ def known_numbers(studies: Sequence[Study]) -> Known:
     return {study.key: {arm.name: arm.numbers() for arm in study.arms} for study in studies}
 
 
-def _verdicts(
-    studies: Sequence[Study], results: dict[str, list[ArmResult]], known: Known
-) -> dict[str, Verdict]:
-    """Verdicts by study; floors and parameters go with the records. The eight insights, as
-    meant, are one family; others stand alone.
+def judged(
+    studies: Sequence[Study], runs: Sequence[PlannedRun], rows: Mapping[str, Row], known: Known
+) -> tuple[Verdict, ...]:
+    """The verdicts on all claims about training. Those of the paper are one family; the further
+    claims of an insight are another.
     """
-    hypotheses = [
-        dataclasses.replace(study.hypothesis, id=study.key)
-        for study in studies
-        if study.hypothesis is not None
-    ]
-    told = {}
+    results, seeds = {}, {}
     for study in studies:
-        sizes = {arm.name: parameters(arm) for arm in study.arms}
-        needed = set(study.hypothesis.arms) if study.hypothesis else set()
-        told[study.key] = [
-            dataclasses.replace(r, floor=known[study.key][r.arm].floor, parameters=sizes[r.arm])
-            for r in results[study.key]
-            if r.arm in needed
-        ]
-    among = {study.key for study in studies if study.variant is Variant.AS_MEANT}
-    eight = [h for h in hypotheses if h.id in among]
-    decided = list(decide_family(eight, {h.id: told[h.id] for h in eight}, INSIGHTS))
-    decided += [decide(h, told[h.id]) for h in hypotheses if h.id not in among]
-    return {
-        v.hypothesis.id: dataclasses.replace(v, hypothesis=_registered(studies, v.hypothesis.id))
-        for v in decided
+        for h in study.hypotheses:
+            results[h.key] = _results(study, h, runs, rows, known[study.key])
+            seeds[h.key] = study.seeds
+    everything = [h for study in studies for h in study.hypotheses]
+    families: dict[str, list[Hypothesis]] = {}
+    for h in everything:
+        families.setdefault(h.insight if h.further else "", []).append(h)
+    said = {
+        verdict.key: verdict
+        for name, family in families.items()
+        for verdict in judge(
+            family,
+            {h.key: results[h.key] for h in family},
+            {h.key: seeds[h.key] for h in family},
+            max(FAMILY, len(family)) if not name else None,
+        )
     }
+    return tuple(said[h.key] for h in everything)
 
 
-def _registered(studies: Sequence[Study], key: str) -> Hypothesis:
-    """The hypothesis under its own id: within a family two variants of one experiment need
-    different ones.
-    """
-    return next(
-        study.hypothesis for study in studies if study.key == key and study.hypothesis is not None
-    )
+def _results(
+    study: Study,
+    hypothesis: Hypothesis,
+    runs: Sequence[PlannedRun],
+    rows: Mapping[str, Row],
+    known: Mapping[str, Numbers],
+) -> list[ArmResult]:
+    """One record per run of the arms that a claim is about."""
+    sizes = {arm.name: parameters(arm) for arm in study.arms if arm.name in hypothesis.arms}
+    return [
+        ArmResult(
+            run.arm,
+            run.seed,
+            loss_of(rows[run.spec.content_hash], study.metric),
+            floor=known[run.arm].floor,
+            accuracy=accuracy_of(rows[run.spec.content_hash]),
+            parameters=sizes[run.arm],
+        )
+        for run in runs
+        if run.study == study.key and run.arm in sizes
+    ]
 
 
 def parameters(arm: Arm) -> int:
@@ -206,24 +246,26 @@ def _outcome(
     runs: Sequence[PlannedRun],
     rows: dict[str, Row],
     known: Mapping[str, Numbers],
-    verdict: Verdict | None,
+    verdicts: Sequence[Verdict],
 ) -> StudyOutcome:
+    mine_keys = {h.key for h in study.hypotheses} | {e.key for e in study.existences}
     arms = []
     for arm in study.arms:
         mine = [run for run in runs if run.study == study.key and run.arm == arm.name]
         learned = []
         for cell in study.cells:
             found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
-            told = summarised(cell, [loss_of(row, study.metric) for row in found], study.ratios)
+            summary = summarised(cell, [loss_of(row, study.metric) for row in found], study.ratios)
             accuracies = [
                 a for row in found if (a := accuracy_of(row)) is not None and math.isfinite(a)
             ]
             mean = float(np.mean(accuracies)) if accuracies else None
-            learned.append(dataclasses.replace(told, accuracy=mean))
+            learned.append(dataclasses.replace(summary, accuracy=mean))
         first = next(iter(study.cells))
         finals = tuple(
             rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first
         )
         arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), parameters(arm), finals))
-    outcome = StudyOutcome(study, tuple(arms), verdict)
+    told = tuple(verdict for verdict in verdicts if verdict.key in mine_keys)
+    outcome = StudyOutcome(study, tuple(arms), told)
     return dataclasses.replace(outcome, diagnoses=diagnosed(outcome))

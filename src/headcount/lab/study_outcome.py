@@ -1,4 +1,4 @@
-"""What came of a study: for every arm its four numbers, for the study a verdict and, for arms that
+"""What came of a study: for every arm its four numbers, for the study its verdicts and, for arms that
 failed, why. These are the records that a report renders.
 
     promised       the theorem's bound with explicit constants, or why there is none
@@ -18,7 +18,6 @@ known shows that better ones exist.
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,8 @@ from headcount.core.errors import require
 from headcount.lab.judge.signatures import Diagnosis
 from headcount.lab.judge.statistics import FEWEST_SEEDS, t_interval
 from headcount.lab.judge.verdict import Verdict
-from headcount.lab.study import ROUNDING, Arm, Numbers, Study, Variant
+from headcount.lab.numbers import ROUNDING, Numbers
+from headcount.lab.study import Arm, Study
 
 # curves as a format draws them are not quite those that a bound is about
 FORMATS = {"float32": 1e-6, "bfloat16": 1e-2}
@@ -85,28 +85,12 @@ class ArmOutcome:
 
 @dataclasses.dataclass(frozen=True)
 class StudyOutcome:
-    """A study, its arms, its verdict where it has a hypothesis, and what arms lacked."""
+    """A study, its arms, the verdicts on its claims, and what arms lacked."""
 
     study: Study
     arms: tuple[ArmOutcome, ...]
-    verdict: Verdict | None = None
+    verdicts: tuple[Verdict, ...] = ()
     diagnoses: Mapping[str, Diagnosis] = dataclasses.field(default_factory=dict)  # by arm
-
-    @property
-    def verdict_id(self) -> str:
-        """The id of the experiment; of another reading than the one meant, with its name."""
-        study = self.study
-        return study.id if study.variant is Variant.AS_MEANT else study.key
-
-    def verdict_json(self) -> dict[str, Any]:
-        """The row of `verdicts.json`."""
-        assert self.verdict is not None
-        return {
-            **self.verdict.to_json(),
-            "id": self.verdict_id,
-            "experiment": self.study.id,
-            "variant": str(self.study.variant),
-        }
 
     def at_trained_length(self, outcome: ArmOutcome) -> Learned | None:
         """The loss at the trained length over the seeds of the first cell; None where it is the

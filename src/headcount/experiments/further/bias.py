@@ -35,7 +35,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from headcount.experiments.floors import kernel_numbers
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import AbstractKernel, kernels
 from headcount.model.biases.shaped import T5
 from headcount.theory.rounding import Dtype

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from headcount.experiments.floors import fitted, kernel_numbers, l2_problem, representable
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import Lag
 from headcount.theory.rounding import Dtype, rounded_kernel
 

@@ -26,7 +26,8 @@ from headcount.experiments.floors import kernel_numbers, loss_bound, question
 from headcount.experiments.recipes import linear_model
 from headcount.experiments.sparse_floors import GENEROUS, lag_claim, lag_problem
 from headcount.lab.judge.signatures import Failure
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import ArrayKernel
 
 LAGS = (1, 2, 8, 12, 16, 20, 24, 28)

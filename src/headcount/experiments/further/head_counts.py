@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from headcount.experiments.recipes import gpt, recipe
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 
 SYMBOLS = 6
 SIZES: Mapping[Profile, Mapping[str, Any]] = {

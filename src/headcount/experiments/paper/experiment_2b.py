@@ -26,7 +26,8 @@ from headcount.experiments.recipes import (
 from headcount.experiments.sparse_floors import GENEROUS, affine_numbers, built_numbers
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, NoBenefit, Part, Reported
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import Power
 
 KERNEL = Power(0.5)

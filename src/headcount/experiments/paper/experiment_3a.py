@@ -25,7 +25,8 @@ from headcount.experiments.recipes import (
 from headcount.experiments.sparse_floors import code_numbers, unreachable_numbers
 from headcount.lab.judge.hypothesis import Hypothesis, NoBenefit, Part
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Profile, Study, Values, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Values, Variant
 
 # without dot product, as many parameters as with it at 256 neurons (within 5%, tested)
 WIDE_HIDDEN = 284

@@ -45,7 +45,8 @@ from headcount.lab.judge.hypothesis import (
     Reported,
 )
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.named.recall import Recall
 from headcount.model.scores import DotProduct
 

@@ -24,7 +24,8 @@ from headcount.experiments.floors import kernel_numbers
 from headcount.experiments.recipes import FAR_SEEDS, SPREADS, bare_model, linear_model, rate_cells
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part, Reported
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import Power
 
 LAGS = 999

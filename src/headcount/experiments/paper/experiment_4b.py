@@ -26,7 +26,8 @@ from headcount.experiments.recipes import (
 )
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part, Reported
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.study import Arm, Numbers, Profile, Study, Variant
+from headcount.lab.numbers import Numbers
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.kernels import Exponential
 
 LENGTH = 1000

@@ -1,52 +1,64 @@
-"""Hypotheses fixed before anything runs: a claim as data, in parts, with margin, seeds, cells and
-the paper's figures.
+"""Claims fixed before anything runs: what the paper says, as data that one engine can judge.
 
-A claim turns losses into effects and says in which `Region` the mean effect must lie to support it
-and in which it refutes it; one engine (`lab/judge/evidence.py`, `lab/judge/verdict.py`) judges all
-of them. With margin delta:
+Every insight has up to three claims, told apart by `Kind`:
 
-    kind              effect of seed r                     supported in     refuted in
+    exists    can weights do it? Decided by constructions, fits and bounds, without training.
+    trained   does a trained model of the named size reach the threshold?
+    contrast  the paper's comparison of two sizes or parts.
+
+The last two are `Hypothesis`: parts, each a comparison of arms with the `Region` in which the
+median effect over seeds must lie to support it, and the one in which it refutes it. With margin
+delta:
+
+    comparison        effect of seed r                     supported in     refuted in
     Benefit           level(worse) - level(better)         (delta, inf)     (-inf, delta)
-    NoBenefit         level(without) - level(with)         (-delta, delta)  (delta, inf)
+    NoBenefit         level(plain) - level(added)          (-inf, delta)    (delta, inf)
+    Equivalent        level(plain) - level(added)          (-delta, delta)  outside, one end
     BelowThreshold    level(threshold) - level(loss)       (0, inf)         (-inf, 0)
     AccuracyAtLeast   accuracy - value                     (0, inf)         (-inf, 0)
     AccuracyBelow     value - accuracy                     (0, inf)         (-inf, 0)
 
-An addition that makes things *worse* by more than delta neither supports NoBenefit (the arms are
-not equal) nor refutes it (there is no benefit): it stays inconclusive, and the interval shows why.
+"Almost no benefit" is one-sided: an addition that makes things worse brings no benefit. That two
+arms are alike both ways is `Equivalent`, a claim of its own.
 
-A hypothesis holds if every part holds in every cell. Cells are the settings that the claim is
-silent about (learning rate x initial decay rates p): a statement about architectures must not hang
-on them.
+A hypothesis holds if every part holds. `further` marks claims that the paper does not make: they
+are judged alike, in a family of their own.
 
-Worked example — experiment 4a, one number of heads, one cell:
+Worked example: experiment 4a, the paper's comparison.
 
     >>> h = Hypothesis(
-    ...     id="4a", claim="On a heavy-tailed memory, log heads learn better than lin heads.",
-    ...     ref=Ref("wang-e-2024", "Section 6, experiment 4a"),
-    ...     reported=(Reported("lin, 64 heads: MSE", 0.19),),
-    ...     parts=(Part("16 heads", Benefit(worse="lin-16", better="log-16")),),
-    ...     scale=Scale.LOG10_RATIO, trivial=7.48, expected="supported, trainability only")
-    >>> print(h.parts[0].claim.sentence(h.scale, h.margin))
-    log-16 beats lin-16 by more than 0.3 (log10 ratio)
-    >>> h.margin, h.alpha, h.confidence, len(h.seeds)
-    (0.3, 0.05, 0.9, 10)
+    ...     insight="4a", kind=Kind.CONTRAST,
+    ...     claim="On a heavy-tailed memory one log head learns better than 64 lin heads.",
+    ...     parts=(Part("1 against 64", Benefit("lin-64", "log-1", Scale.LOG10_RATIO)),),
+    ...     reported=(Reported("lin, 64 heads: MSE", 0.19),), trivial=7.48)
+    >>> print(h.parts[0].claim.sentence())
+    log-1 beats lin-64 by more than 0.3 (log10 ratio)
+    >>> h.key, h.looks.seeds, h.alpha
+    ('4a-contrast', (10, 20, 40), 0.05)
 """
 
 import abc
 import dataclasses
-import itertools
+import enum
 import math
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 import numpy as np
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.lab.judge.statistics import FEWEST_SEEDS, Region, Scale
+from headcount.lab.judge.statistics import Looks, Region, Scale
 
 EQUAL_PARAMETERS = 0.05  # arms "of equal parameters" may differ by this fraction
+PAPER = Ref("wang-e-2024", "Section 6 and Appendix H")
+
+
+class Kind(enum.StrEnum):
+    """What sort of statement a claim is."""
+
+    EXISTS = "exists"
+    TRAINED = "trained"
+    CONTRAST = "contrast"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +70,6 @@ class ArmResult:
     """
 
     arm: str
-    cell: str
     seed: int
     loss: float
     floor: float | None = None
@@ -66,7 +77,7 @@ class ArmResult:
     parameters: int | None = None
 
     def __post_init__(self):
-        where = f"{self.arm}, {self.cell}, seed {self.seed}"
+        where = f"{self.arm}, seed {self.seed}"
         require(
             not math.isnan(self.loss),
             f"{where}: loss is NaN",
@@ -100,11 +111,28 @@ class ArmResult:
     def diverged(self) -> bool:
         return math.isinf(self.loss)
 
+    def value(self, scale: Scale) -> float:
+        """What the scale reads: the loss, or the accuracy (0 if the run diverged)."""
+        if scale is not Scale.ACCURACY:
+            return self.loss
+        if self.diverged:
+            return 0.0
+        require(
+            self.accuracy is not None,
+            f"{self.arm}, seed {self.seed}: no accuracy",
+            "accuracy in every run",
+            "evaluate it",
+        )
+        return float(self.accuracy or 0.0)
 
-class AbstractClaim(abc.ABC):
-    """One comparison to support or refute. `metric` is the field of `ArmResult` that it reads."""
 
-    metric: ClassVar[str] = "loss"
+class AbstractComparison(abc.ABC):
+    """One comparison to support or refute.
+
+    `registered` is the effect that the design is to find: its power is computed there.
+    """
+
+    scale: Scale
     equal_parameters: bool = False
 
     @property
@@ -113,81 +141,165 @@ class AbstractClaim(abc.ABC):
         """The arms whose runs it needs."""
 
     @abc.abstractmethod
-    def effects(self, values: Mapping[str, np.ndarray], scale: Scale) -> np.ndarray:
-        """[k, R] effects from values [R] of each arm: k alternatives, of which one must do
-        (k = 1 but for 'the best of').
-        """
+    def effects(self, levels: Mapping[str, np.ndarray], trivial: float) -> np.ndarray:
+        """[R] effects from the levels [R] of each arm."""
+
+    @property
+    @abc.abstractmethod
+    def support(self) -> Region:
+        """Where the median effect supports it."""
+
+    @property
+    @abc.abstractmethod
+    def refute(self) -> tuple[Region, ...]:
+        """Where the median effect refutes it: one of these regions."""
+
+    @property
+    @abc.abstractmethod
+    def registered(self) -> float:
+        """The effect at which the power is computed."""
 
     @abc.abstractmethod
-    def regions(self, margin: float) -> tuple[Region, Region]:
-        """Where the mean effect supports the claim, and where it refutes it."""
-
-    def unit(self, scale: Scale) -> str:
-        """What the effect is measured in."""
-        return scale.unit
-
-    @abc.abstractmethod
-    def sentence(self, scale: Scale, margin: float) -> str:
+    def sentence(self) -> str:
         """The criterion in words."""
 
 
+class AbstractPair(AbstractComparison):
+    """What comparisons of two arms share."""
+
+    margin: float
+
+    def effects(self, levels, trivial):
+        first, second = self.arms
+        with np.errstate(invalid="ignore"):  # both diverged: not defined, counts for nobody
+            return levels[first] - levels[second]
+
+    def _check(self) -> None:
+        if math.isnan(self.margin):
+            object.__setattr__(self, "margin", self.scale.margin)
+        require(
+            0 < self.margin < math.inf,
+            f"margin {self.margin}",
+            "a finite number > 0",
+            "0.30 for log10 ratios, 0.01 of explained variance, 0.02 nats",
+        )
+
+    def by(self) -> str:
+        return f"{self.margin:g} ({self.scale.unit})"
+
+
 @dataclasses.dataclass(frozen=True)
-class Benefit(AbstractClaim):
+class Benefit(AbstractPair):
     """`better` has a smaller loss than `worse`, by more than the margin."""
 
     worse: str
     better: str
+    scale: Scale
     equal_parameters: bool = False
+    margin: float = math.nan  # replaced by the scale's margin
+    expected: float = math.nan  # the registered effect; twice the margin unless a pilot said more
+
+    def __post_init__(self):
+        self._check()
+        if math.isnan(self.expected):
+            object.__setattr__(self, "expected", 2 * self.margin)
 
     @property
     def arms(self):
         return (self.worse, self.better)
 
-    def effects(self, values, scale):
-        return (scale.level(values[self.worse]) - scale.level(values[self.better]))[None]  # [1, R]
+    @property
+    def support(self):
+        return Region(low=self.margin)
 
-    def regions(self, margin):
-        return Region(low=margin), Region(high=margin)
+    @property
+    def refute(self):
+        return (Region(high=self.margin),)
 
-    def sentence(self, scale, margin):
-        return f"{self.better} beats {self.worse} by more than {margin:g} ({scale.unit})"
+    @property
+    def registered(self):
+        return self.expected
+
+    def sentence(self):
+        return f"{self.better} beats {self.worse} by more than {self.by()}"
 
 
 @dataclasses.dataclass(frozen=True)
-class NoBenefit(AbstractClaim):
-    """`added` is as good as `plain`, within the margin either way: two one-sided tests."""
+class NoBenefit(AbstractPair):
+    """`added` has no smaller loss than `plain` by more than the margin: one-sided."""
 
     plain: str
     added: str
+    scale: Scale
     equal_parameters: bool = False
+    margin: float = math.nan
+
+    def __post_init__(self):
+        self._check()
 
     @property
     def arms(self):
         return (self.plain, self.added)
 
-    def effects(self, values, scale):
-        return (scale.level(values[self.plain]) - scale.level(values[self.added]))[None]  # [1, R]
+    @property
+    def support(self):
+        return Region(high=self.margin)
 
-    def regions(self, margin):
-        return Region(-margin, margin), Region(low=margin)
+    @property
+    def refute(self):
+        return (Region(low=self.margin),)
 
-    def sentence(self, scale, margin):
-        return f"{self.added} is within {margin:g} ({scale.unit}) of {self.plain}"
+    @property
+    def registered(self):
+        return 0.0
+
+    def sentence(self):
+        return f"{self.added} gains at most {self.by()} on {self.plain}"
 
 
 @dataclasses.dataclass(frozen=True)
-class BelowThreshold(AbstractClaim):
-    """The best of `candidates` has a loss below `threshold`: one's interval lies below it.
+class Equivalent(NoBenefit):
+    """`added` is within the margin of `plain` either way."""
 
-    Choosing the best after seeing the results is paid for: with k candidates each is tested at
-    alpha/k.
-    """
+    @property
+    def support(self):
+        return Region(-self.margin, self.margin)
 
-    candidates: tuple[str, ...]
+    @property
+    def refute(self):
+        return (Region(low=self.margin), Region(high=-self.margin))
+
+    def sentence(self):
+        return f"{self.added} is within {self.by()} of {self.plain}"
+
+
+class AbstractThreshold(AbstractComparison):
+    """What claims on one arm share: it is held to a number, and 0 divides."""
+
+    arm: str
+
+    @property
+    def arms(self):
+        return (self.arm,)
+
+    @property
+    def support(self):
+        return Region(low=0.0)
+
+    @property
+    def refute(self):
+        return (Region(high=0.0),)
+
+
+@dataclasses.dataclass(frozen=True)
+class BelowThreshold(AbstractThreshold):
+    """The arm has a loss below `threshold`."""
+
+    arm: str
     threshold: float
+    scale: Scale = Scale.LOG10_RATIO
 
     def __post_init__(self):
-        require(self.candidates, "no candidate arms", "at least one", "name the arms")
         require(
             0 < self.threshold < math.inf,
             f"threshold {self.threshold:g}",
@@ -195,90 +307,67 @@ class BelowThreshold(AbstractClaim):
             "give the loss to stay below",
         )
 
-    @property
-    def arms(self):
-        return self.candidates
-
-    def effects(self, values, scale):
-        # [k, R]
-        return np.stack(
-            [
-                scale.level(np.float64(self.threshold)) - scale.level(values[arm])
-                for arm in self.candidates
-            ]
-        )
-
-    def regions(self, margin):
-        return Region(low=0.0), Region(high=0.0)
-
-    def unit(self, scale):
-        return f"{scale.unit} to the threshold"
-
-    def sentence(self, scale, margin):
-        best = "the best of " if len(self.candidates) > 1 else ""
-        return f"{best}{', '.join(self.candidates)} has a loss below {self.threshold:g}"
-
-
-class AbstractAccuracy(AbstractClaim):
-    """What the two accuracy claims share: one arm, one value in (0, 1]."""
-
-    metric: ClassVar[str] = "accuracy"
-    arm: str
-    value: float
-
-    def __post_init__(self):
-        require(
-            0 < self.value <= 1,
-            f"accuracy {self.value:g}",
-            "a number in (0, 1]",
-            "give the fraction, not percent",
-        )
+    def effects(self, levels, trivial):
+        return self.scale.level(np.float64(self.threshold), trivial) - levels[self.arm]
 
     @property
-    def arms(self):
-        return (self.arm,)
+    def registered(self):
+        return self.scale.margin
 
-    def regions(self, margin):
-        return Region(low=0.0), Region(high=0.0)
-
-    def unit(self, scale):
-        return "accuracy"
+    def sentence(self):
+        return f"{self.arm} has a loss below {self.threshold:g}"
 
 
 @dataclasses.dataclass(frozen=True)
-class AccuracyAtLeast(AbstractAccuracy):
-    """Mean accuracy above `value`."""
+class AccuracyAtLeast(AbstractThreshold):
+    """The arm has an accuracy above `value`."""
 
     arm: str
     value: float
+    scale: Scale = Scale.ACCURACY
 
-    def effects(self, values, scale):
-        return (values[self.arm] - self.value)[None]  # [1, R]
+    def __post_init__(self):
+        _accuracy(self.value)
 
-    def sentence(self, scale, margin):
+    def effects(self, levels, trivial):
+        return levels[self.arm] - self.value
+
+    @property
+    def registered(self):
+        return (1 - self.value) / 2
+
+    def sentence(self):
         return f"{self.arm} has an accuracy of at least {self.value:g}"
 
 
 @dataclasses.dataclass(frozen=True)
-class AccuracyBelow(AbstractAccuracy):
-    """Mean accuracy below `value`."""
+class AccuracyBelow(AbstractThreshold):
+    """The arm has an accuracy below `value`."""
 
     arm: str
     value: float
+    scale: Scale = Scale.ACCURACY
 
-    def effects(self, values, scale):
-        return (self.value - values[self.arm])[None]  # [1, R]
+    def __post_init__(self):
+        _accuracy(self.value)
 
-    def sentence(self, scale, margin):
+    def effects(self, levels, trivial):
+        return self.value - levels[self.arm]
+
+    @property
+    def registered(self):
+        return self.value / 4
+
+    def sentence(self):
         return f"{self.arm} has an accuracy below {self.value:g}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A claim with the short name that findings carry."""
+    """A comparison with the short name that findings carry."""
 
     name: str
-    claim: AbstractClaim
+    claim: AbstractComparison
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,54 +384,35 @@ class Reported:
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """A pre-registered insight. `trivial` is the loss of the best constant predictor, which also is
-    what a diverged run counts as.
+    """A registered claim about training. `trivial` is the loss of the best constant predictor.
 
-    `outside` says why the theorem behind the claim does not cover the setting, where it does not:
-    the verdict then is "outside the theorem's assumptions", whatever was measured.
+    `name` tells further claims of one insight and kind apart. `notes` say what differs from the
+    paper, also where no theorem covers the setting: a note, not an outcome.
     """
 
-    id: str
+    insight: str
+    kind: Kind
     claim: str
-    ref: Ref
     parts: tuple[Part, ...]
-    scale: Scale
     trivial: float
     reported: tuple[Reported, ...] = ()
-    margin: float = math.nan  # replaced by the scale's margin
+    further: bool = False
+    name: str = ""
     alpha: float = 0.05
-    cells: tuple[str, ...] = ("default",)
-    seeds: tuple[int, ...] = tuple(range(10))
-    expected: str = ""
-    deviations: tuple[str, ...] = ()
-    outside: str = ""
+    looks: Looks = Looks()
+    ref: Ref = PAPER
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self):
-        if math.isnan(self.margin):
-            object.__setattr__(self, "margin", self.scale.margin)
-        where = f"hypothesis {self.id}"
+        where = f"hypothesis {self.key}"
+        require(
+            self.kind is not Kind.EXISTS,
+            f"{where} of kind exists",
+            "trained or contrast",
+            "what exists is an Existence: it needs no runs",
+        )
         require(self.parts, f"{where} has no parts", "at least one", "add a Part with its claim")
         _distinct([part.name for part in self.parts], f"{where}: part names")
-        require(
-            self.cells,
-            f"{where} has no cells",
-            "at least one",
-            "leave cells out for the one default cell",
-        )
-        _distinct(self.cells, f"{where}: cells")
-        _distinct(self.seeds, f"{where}: seeds")
-        require(
-            len(self.seeds) >= FEWEST_SEEDS,
-            f"{where}: {len(self.seeds)} seeds",
-            f"at least {FEWEST_SEEDS}",
-            "register more seeds",
-        )
-        require(
-            0 < self.margin < math.inf,
-            f"{where}: margin {self.margin}",
-            "a finite number > 0",
-            "0.30 for log10 ratios, 0.02 nats",
-        )
         require(
             0 < self.alpha < 0.5,
             f"{where}: alpha {self.alpha:g}",
@@ -355,11 +425,17 @@ class Hypothesis:
             "a finite number > 0",
             "1 for normalised MSE",
         )
+        require(
+            not self.name or self.further,
+            f"{where}: name {self.name!r}",
+            "no name: an insight has one claim of a kind",
+            "pass further=True, or leave the name out",
+        )
 
     @property
-    def confidence(self) -> float:
-        """1 - 2 alpha: the two-sided interval whose ends are one-sided tests at alpha."""
-        return 1 - 2 * self.alpha
+    def key(self) -> str:
+        """Unique among all claims."""
+        return claim_key(self.insight, self.kind, self.name)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -367,16 +443,17 @@ class Hypothesis:
         return tuple(dict.fromkeys(arm for part in self.parts for arm in part.claim.arms))
 
 
-def cross(**factors: Iterable[object]) -> tuple[str, ...]:
-    """Cells of a factorial design.
+def claim_key(insight: str, kind: Kind, name: str = "") -> str:
+    """'4a-contrast', '4a-contrast-16 heads'."""
+    return "-".join(filter(None, (insight, str(kind), name)))
 
-    >>> cross(lr=[0.001, 0.003], p=["uniform", "log-spaced"])[:2]
-    ('lr=0.001,p=uniform', 'lr=0.001,p=log-spaced')
-    """
-    points = itertools.product(*factors.values())
-    return tuple(
-        ",".join(f"{name}={level}" for name, level in zip(factors, point, strict=True))
-        for point in points
+
+def _accuracy(value: float) -> None:
+    require(
+        0 < value <= 1,
+        f"accuracy {value:g}",
+        "a number in (0, 1]",
+        "give the fraction, not percent",
     )
 
 
