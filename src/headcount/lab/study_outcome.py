@@ -1,5 +1,5 @@
-"""What came of a study: for every arm its four numbers, for the study its verdicts and, for arms that
-failed, why. These are the records that a report renders.
+"""What came of a study: for every arm its four numbers, for the study its verdicts and, for arms
+that failed, why. These are the records that a report renders.
 
     promised       the theorem's bound with explicit constants, or why there is none
     possible       the best constructed weights, beside a certified lower bound for every weight of

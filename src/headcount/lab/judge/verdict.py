@@ -30,7 +30,7 @@ import numpy as np
 
 from headcount.core.errors import require, unknown
 from headcount.core.refs import Ref
-from headcount.lab.judge.evidence import Finding, finite, findings
+from headcount.lab.judge.evidence import Finding, findings, finite
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis, Kind, Reported, claim_key
 from headcount.lab.judge.statistics import Interval, Scale, holm, power, seeds_needed
 
