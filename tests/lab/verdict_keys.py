@@ -1,15 +1,16 @@
 """The fields that every verdict in JSON begins with: scripts read them."""
 
 VERDICT_KEYS = [
-    "id",
-    "claim",
-    "verdict",
-    "qualifier",
-    "paper",
-    "measured",
-    "ci",
-    "floor",
+    "insight",
+    "kind",
+    "outcome",
+    "effect",
+    "interval",
+    "scale",
     "seeds",
-    "p_adjusted",
-    "deviations",
+    "power",
+    "floor",
+    "paper",
+    "sentence",
+    "further",
 ]
