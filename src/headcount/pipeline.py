@@ -1,10 +1,12 @@
 """The main job: studies → runs → floors → verdicts → signatures → report, into one folder.
 
     names, profile   which experiments, how much of them      experiments/
-    studies          arms, cells, seeds, hypotheses           experiments/paper, experiments/further
-    runs             one resumable sweep into runs.sqlite     lab/sweep
+    studies          arms, seeds, claims                      experiments/paper, experiments/further
+    exists           verdicts on weights, before any training experiments/computed.py
+    runs             resumable sweeps into runs.sqlite, more  lab/sweep, lab/run_studies.py
+                     seeds for what is undecided
     floors           what every arm could reach, computed     experiments/computed.py
-    verdicts         on hypotheses fixed before               lab/judge
+    verdicts         on claims fixed before                   lab/judge
     signatures       why arms failed                          lab/diagnosis.py
     report           report.html, verdicts.json, arms.csv,    report/
                      figures/, specs/
@@ -15,13 +17,13 @@ Everything that can be refused is refused before anything runs, and the folder i
 import dataclasses
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.core.errors import require, unknown
-from headcount.experiments import chosen, studies_of
-from headcount.lab.judge.verdict import Verdict
+from headcount.experiments import EXPERIMENTS, chosen, studies_of
+from headcount.lab.judge.verdict import Verdict, ordered
 from headcount.lab.study import Profile, Study
 from headcount.lab.study_outcome import StudyOutcome
 from headcount.lab.sweep.progress import Say, progress_teller, silent
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from headcount.experiments.further.rates import RateTable
 
 EXPECTED = {
-    Profile.SMOKE: "under 2 minutes",
-    Profile.LAPTOP: "under 15 minutes",
+    Profile.SMOKE: "under a minute; it judges nothing",
+    Profile.LAPTOP: "under 10 minutes",
     Profile.FULL: "under 2 hours",
 }
 STORE = "runs.sqlite"
@@ -51,7 +53,8 @@ class Reproduction:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
+        """Every claim once, in the order of the insights, the paper's own before further ones."""
+        return ordered(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """The document of `headcount reproduce --json`."""
@@ -61,17 +64,19 @@ class Reproduction:
 
 def reproduce(
     names: Sequence[str] | None = None,
-    profile: str = "smoke",
+    profile: str = "laptop",
     folder: str | Path | None = None,
     *,
     corpus: str | Path | None = None,
     workers: int | None = None,
+    replication: int = 0,
     say: Say = silent,
 ) -> Reproduction:
-    """Run experiments as registered hypotheses, judge them, and write figures and a report.
+    """Run experiments as registered claims, judge them, and write figures and a report.
 
-    `names` are "1a" … "4b", "rates", "depth", "heads", "bias", "failures"; none means all.
-    `profile` is smoke, laptop or full. `folder` is made if need be (default: reproduction-PROFILE,
+    `names` are "1a" … "4b", "rates", "depth", "heads", "bias", "failures", or "all"; none means
+    the paper's eight, and for profile full all. `profile` is smoke, laptop or full. Another
+    `replication` has other seeds. `folder` is made if need be (default: reproduction-PROFILE,
     with the names if not all); a call that was interrupted goes on where it stopped. `corpus` is a
     text file or a folder of texts for 1a and 3b. `say` is told how far the work is.
     """
@@ -79,16 +84,21 @@ def reproduce(
     if profile not in list(Profile):
         raise unknown("profile", profile, [str(p) for p in Profile])
     size = Profile(profile)
-    wanted = chosen(name.lower() for name in names or [])
-    selected = [] if wanted == chosen([]) else wanted
-    place = Path(folder) if folder else Path("-".join(["reproduction", profile, *selected]))
+    usual = chosen(["all"] if size is Profile.FULL else EXPERIMENTS)
+    wanted = chosen(name.lower() for name in names) if names else usual
+    selected = [] if wanted == usual else wanted
+    again = [str(replication)] if replication else []
+    place = Path(folder) if folder else Path("-".join(["reproduction", profile, *selected, *again]))
     text = None if corpus is None else str(corpus)
     _check(text, place, size, workers)
     check_replaced(place, size, wanted)
-    studies = studies_of(wanted, size, text)
+    require(
+        replication >= 0, f"replication {replication}", "0 or more", "0 has the registered seeds"
+    )
+    studies = studies_of(wanted, size, text, replication)
     ready(place)
     _announce(studies, size, say)
-    command = _command(selected, size, folder, text)
+    command = _command(selected, size, folder, text, replication)
     return _reproduce(wanted, studies, size, place, text, workers, command, started, say)
 
 
@@ -109,13 +119,16 @@ def _reproduce(
     from headcount.report.from_studies import report_of
 
     with Processes() as processes:
-        work = Computations(processes, names, profile, corpus, say)
+        work = Computations(processes, names, profile, corpus, folder / STORE, say)
+        existing = work.existing(studies)
         done = run_studies(
             studies,
             folder / STORE,
             engine=LocalEngine(workers),
             watch=progress_teller(say),
             numbers=work.numbers,
+            existing=existing,
+            tell=_teller(say),
         )
         errata, rates = work.errata(), work.rates()
         seconds = time.perf_counter() - started
@@ -174,9 +187,28 @@ def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
     )
 
 
-def _command(names: list[str], profile: Profile, folder: Any, corpus: str | None) -> str:
+def _teller(say: Say) -> Callable[[Sequence[Verdict]], None]:
+    """Tells every verdict when it is decided, and after each look what is still open."""
+    told: set[str] = set()
+
+    def tell(verdicts: Sequence[Verdict]) -> None:
+        for verdict in verdicts:
+            if verdict.outcome.decided and verdict.key not in told:
+                told.add(verdict.key)
+                say(f"{verdict.insight} {verdict.kind}: {verdict.sentence}", now=True)
+        left = [v.key for v in verdicts if not v.outcome.decided]
+        if left:
+            say(f"still open: {', '.join(left)}", now=True)
+
+    return tell
+
+
+def _command(
+    names: list[str], profile: Profile, folder: Any, corpus: str | None, replication: int
+) -> str:
     """What does the same from a shell."""
     options = ["--profile", profile]
+    options += ["--replication", str(replication)] if replication else []
     options += ["-o", str(folder)] if folder else []
     options += ["--corpus", corpus] if corpus else []
     return shlex.join(["headcount", "reproduce", *names, *options])

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress
+from headcount.lab.study import Profile
 
 if TYPE_CHECKING:
     from headcount.pipeline import Reproduction
@@ -19,15 +20,17 @@ def reproduce(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all (default)"
+            help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all"
+            " (default: the paper's eight; with --profile full all)"
         ),
     ] = None,
     profile: Annotated[
         str,
         typer.Option(
-            help="smoke (under 2 minutes on 2 cores), laptop (15 minutes) or full (2 hours)"
+            help="smoke (under a minute, judges nothing), laptop (under 10 minutes on 2 cores) or"
+            " full (2 hours)"
         ),
-    ] = "smoke",
+    ] = "laptop",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -45,9 +48,12 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(help="worker processes; without it one per core")
     ] = None,
+    replication: Annotated[
+        int, typer.Option(help="0 has the registered seeds; 1, 2, … have others, all different")
+    ] = 0,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """Run the experiments as registered hypotheses: verdicts, the four numbers of every arm,
+    """Run the experiments as registered claims: verdicts, the four numbers of every arm,
     figures, errata, report.html.
 
     Interrupted, it goes on where it stopped when the same command is run again.
@@ -55,41 +61,42 @@ def reproduce(
     from headcount.pipeline import reproduce as run
 
     with progress() as say:
-        done = run(experiments, profile, out, corpus=corpus, workers=workers, say=say)
+        done = run(
+            experiments,
+            profile,
+            out,
+            corpus=corpus,
+            workers=workers,
+            replication=replication,
+            say=say,
+        )
     if json:
         print_json(done.to_json())
         return
-    console.print(table(done) if done.verdicts else "no hypothesis is among these experiments")
-    if profile != "full" and done.verdicts:
-        console.print(
-            f"profile {profile}: fewer steps, seeds, cells, arms or parts than registered;"
-            " --profile full judges the claims"
-        )
+    console.print(table(done) if done.verdicts else "no claim is among these experiments")
+    if done.profile is Profile.SMOKE:
+        console.print("profile smoke shows that everything runs; it judges nothing")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
 
 
 def table(done: "Reproduction") -> Table:
-    """One line per verdict."""
+    """One line per claim."""
     shown = Table(title=f"Verdicts, profile {done.profile}", title_justify="left", box=None)
-    for name in ("", "variant", "verdict", "effect", "interval", "p (Holm)", "seeds", "claim"):
-        shown.add_column(
-            name, justify="right" if name in ("effect", "p (Holm)", "seeds") else "left"
-        )
-    for outcome in done.outcomes:
-        verdict = outcome.verdict
-        if verdict is None:
-            continue
-        interval = "" if verdict.ci is None else f"[{verdict.ci.low:.2g}, {verdict.ci.high:.2g}]"
-        qualified = f" ({verdict.qualifier})" if verdict.qualifier else ""
+    for name in ("", "kind", "verdict", "effect", "interval", "scale", "seeds", "power", "claim"):
+        shown.add_column(name, justify="right" if name in ("effect", "seeds", "power") else "left")
+    for verdict in done.verdicts:
+        interval = verdict.interval
+        ends = "" if interval is None else f"[{interval.low:.2g}, {interval.high:.2g}]"
         shown.add_row(
-            outcome.study.id,
-            str(outcome.study.variant),
-            escape(verdict.outcome.text + qualified),
-            number(verdict.measured),
-            interval,
-            number(verdict.p_adjusted),
-            str(verdict.seeds),
-            escape(verdict.hypothesis.claim),
+            verdict.insight,
+            str(verdict.kind) + (" (further)" if verdict.further else ""),
+            str(verdict.outcome),
+            number(verdict.effect),
+            ends,
+            verdict.scale,
+            str(verdict.seeds or "–"),
+            "–" if verdict.power is None else f"{verdict.power:.0%}",
+            escape(verdict.claim),
         )
     return shown
 

@@ -1,21 +1,37 @@
-"""What a reproduction shows and no training gives: the numbers of every arm, rate tables, the
-evidence of the errata page; computed in processes of their own, one per core.
+"""What a reproduction shows and no training gives: verdicts on weights, the numbers of every arm,
+rate tables, the evidence of the errata page; computed in processes of their own, one per core.
 
-All of it begins when the numbers are asked for: the sweep is over then, and the cores are free.
+What was computed is kept in the store under the hash of what it depends on (the experiment, the
+profile and all of our code), so that a finished command returns at once.
 """
 
+import functools
+import hashlib
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
+import pydantic
+from pydantic_core import to_json
+
+import headcount
+from headcount.core.spec import content_hash
 from headcount.experiments import WITH_CORPUS, studies_of
 from headcount.experiments.errata import POINTS, Erratum, every_evidence
 from headcount.experiments.further.rates import RateTable, rate, rate_names
+from headcount.lab.judge.verdict import Verdict
+from headcount.lab.numbers import Numbers
 from headcount.lab.run_studies import Known, known_numbers
 from headcount.lab.study import Profile, Study
 from headcount.lab.sweep.local_engine import cores
+from headcount.lab.sweep.store import Store
+
+DEPENDS = ("numpy", "scipy", "python-flint", "jax")  # whose versions may change a figure
+Existing = dict[str, tuple[Numbers, ...]]  # key of a claim → what is known of its parts
 
 
 class Processes:
@@ -45,6 +61,41 @@ class Processes:
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
 
 
+class Kept:
+    """A call whose result is in the store, or is on its way and will be."""
+
+    def __init__(
+        self, processes: Processes, store: Path, form: Any, function: Callable[..., Any], *args: Any
+    ):
+        self._store, self._form = store, pydantic.TypeAdapter(form)
+        self._key = content_hash([function.__name__, *map(str, args), code_hash()])
+        with Store(store) as opened:
+            text = opened.computed(self._key)
+        self._found = None if text is None else self._form.validate_json(text)
+        self._begun = None if text is not None else processes.submit(function, *args)
+
+    def result(self) -> Any:
+        if self._begun is not None:
+            self._found = self._begun.result()
+            with Store(self._store) as opened:
+                opened.keep(self._key, to_json(self._found, inf_nan_mode="constants").decode())
+            self._begun = None
+        return self._found
+
+
+@functools.cache
+def code_hash() -> str:
+    """Of every source file of ours, and of the versions of what computes."""
+    root = Path(headcount.__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted((*root.rglob("*.py"), *root.rglob("*.json"))):
+        digest.update(file.relative_to(root).as_posix().encode())
+        digest.update(file.read_bytes())
+    for name in DEPENDS:
+        digest.update(f"{name} {metadata.version(name)}".encode())
+    return digest.hexdigest()
+
+
 class Computations:
     """The work, by what it is for. `say` is told what is being waited for."""
 
@@ -54,20 +105,36 @@ class Computations:
         names: Sequence[str],
         profile: Profile,
         corpus: str | None,
-        say: Callable[[str], None],
+        store: Path,
+        say: Callable[..., None],
     ):
         self.processes, self.names, self.profile = processes, names, profile
-        self.corpus, self.say = corpus, say
-        self._rates: list[Future[RateTable]] = []
-        self._evidence: Future[tuple[str, ...]] | None = None
+        self.corpus, self.store, self.say = corpus, store, say
+        self._rates: list[Kept] = []
+        self._evidence: Kept | None = None
+
+    def existing(self, studies: Sequence[Study]) -> tuple[Verdict, ...]:
+        """Verdicts on weights, each told as soon as it is there."""
+        ids = dict.fromkeys(study.id for study in studies if study.existences)
+        begun = {id: self._kept(Existing, exists_of, id) for id in ids}
+        verdicts = []
+        for id, numbers in begun.items():
+            self.say(f"{id}: do such weights exist?")
+            known = numbers.result()
+            for existence in (e for study in studies if study.id == id for e in study.existences):
+                verdicts.append(existence.decide(known[existence.key]))
+                self.say(f"{id} {verdicts[-1].kind}: {verdicts[-1].sentence}", now=True)
+        return tuple(verdicts)
 
     def numbers(self, studies: Sequence[Study]) -> Known:
         """What every arm could reach; everything else is begun too, the longest first."""
         tables = rate_names(self.profile) if "rates" in self.names else []
-        self._rates = [self.processes.submit(rate, self.profile, name) for name in tables]
-        self._evidence = self.processes.submit(every_evidence)
+        self._rates = [
+            Kept(self.processes, self.store, RateTable, rate, self.profile, name) for name in tables
+        ]
+        self._evidence = Kept(self.processes, self.store, tuple[str, ...], every_evidence)
         begun = {
-            id: self.processes.submit(numbers_of, id, self.profile, self.corpus)
+            id: self._kept(dict[str, dict[str, Numbers]], numbers_of, id)
             for id in dict.fromkeys(study.id for study in studies)
         }
         known: dict[str, Any] = {}
@@ -75,6 +142,10 @@ class Computations:
             self.say(f"{id}: what every arm could reach")
             known |= numbers.result()
         return known
+
+    def _kept(self, form: Any, function: Callable[..., Any], id: str) -> Kept:
+        corpus = self.corpus if id in WITH_CORPUS else None
+        return Kept(self.processes, self.store, form, function, id, self.profile, corpus)
 
     def rates(self) -> tuple[RateTable, ...]:
         self.say("rates")
@@ -88,4 +159,10 @@ class Computations:
 
 def numbers_of(id: str, profile: Profile, corpus: str | None) -> Known:
     """Those of one experiment: its studies share fits. Called in another process."""
-    return known_numbers(studies_of([id], profile, corpus if id in WITH_CORPUS else None))
+    return known_numbers(studies_of([id], profile, corpus))
+
+
+def exists_of(id: str, profile: Profile, corpus: str | None) -> Existing:
+    """What is known of the weights that an experiment's claims are about, by claim."""
+    studies = studies_of([id], profile, corpus)
+    return {e.key: e.numbers() for study in studies for e in study.existences}

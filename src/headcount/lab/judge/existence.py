@@ -20,7 +20,7 @@ people run.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from headcount.core.refs import Ref
@@ -98,9 +98,13 @@ class Existence:
     def key(self) -> str:
         return claim_key(self.insight, Kind.EXISTS, self.name)
 
-    def decide(self) -> Verdict:
-        """The verdict, from numbers computed now."""
-        found = [(part, part.numbers()) for part in self.parts]
+    def numbers(self) -> tuple[Numbers, ...]:
+        """What is known of every part, computed now."""
+        return tuple(part.numbers() for part in self.parts)
+
+    def decide(self, known: Sequence[Numbers] | None = None) -> Verdict:
+        """The verdict, from what is known of every part."""
+        found = list(zip(self.parts, self.numbers() if known is None else known, strict=True))
         outcomes = [part.outcome(numbers) for part, numbers in found]
         order = (Outcome.REFUTED, Outcome.UNDECIDED, Outcome.SUPPORTED)
         outcome = min(outcomes, key=order.index)

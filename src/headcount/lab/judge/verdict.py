@@ -127,6 +127,12 @@ class Verdict:
         }
 
 
+def ordered(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """By insight, the paper's own claims before further ones, existence before training."""
+    kinds = list(Kind)
+    return tuple(sorted(verdicts, key=lambda v: (v.further, v.insight, kinds.index(v.kind))))
+
+
 @dataclasses.dataclass(frozen=True)
 class Judged:
     """A hypothesis with the findings on the seeds that have run."""

@@ -141,6 +141,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
             JOIN json_each(results.metrics, '$.step') AS steps ON steps.key = points.key
             WHERE named.key <> 'step'""",
     ),
+    # What is computed beside the runs (floors, evidence), under the hash of what it depends on.
+    ("CREATE TABLE computed (key TEXT PRIMARY KEY, value TEXT NOT NULL)",),
 )
 
 

@@ -98,6 +98,21 @@ class Store:
             found = self._connection.execute("SELECT id, spec FROM runs ORDER BY rowid").fetchall()
         return {id: spec for id, text in found if (spec := _intact(id, text)) is not None}
 
+    # --- what is computed beside the runs ---------------------------------------------------------
+
+    def computed(self, key: str) -> str | None:
+        """What was kept under a key."""
+        with readable_errors(self.path):
+            found = self._connection.execute(
+                "SELECT value FROM computed WHERE key = ?", (key,)
+            ).fetchone()
+        return None if found is None else found[0]
+
+    def keep(self, key: str, value: str) -> None:
+        """Keep a value under the hash of what it depends on."""
+        with readable_errors(self.path), transaction(self._connection):
+            self._connection.execute("INSERT OR REPLACE INTO computed VALUES (?, ?)", (key, value))
+
     # --- results ----------------------------------------------------------------------------------
 
     def rows(self, ids: Collection[str] | None = None) -> tuple[list[Row], list[str]]:
