@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress
-from headcount.lab.study import Profile
 
 if TYPE_CHECKING:
     from headcount.pipeline import Reproduction
@@ -74,7 +73,7 @@ def reproduce(
         print_json(done.to_json())
         return
     console.print(table(done) if done.verdicts else "no claim is among these experiments")
-    if done.profile is Profile.SMOKE:
+    if str(done.profile) == "smoke":
         console.print("profile smoke shows that everything runs; it judges nothing")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
 

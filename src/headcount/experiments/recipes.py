@@ -1,9 +1,5 @@
-"""What runs of several experiments share: cells, models, and the fields of a run. Equal recipes of
+"""What runs of several experiments share: models and the fields of a run. Equal recipes of
 different studies are trained once.
-
-**Cells** are the settings that a claim is silent about: two learning rates times two initial
-spreads of the rates. A verdict must hold in all four, else it "depends on optimiser/init". The
-smoke profile has the first cell only.
 
 **Signs at lags**: short sequences with lags 1 and 2 (`near_run`), and the printed setting with lags
 in the hundreds (`far_run`).
@@ -22,35 +18,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from headcount.core.errors import require
-from headcount.lab.judge.hypothesis import cross
+from headcount.experiments.tuning import SPREADS
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Profile
 from headcount.memory.named import targets
 from headcount.memory.named.corpus import LARGEST_BYTE
 from headcount.memory.named.stdlib import Stdlib
-
-# --- cells ----------------------------------------------------------------------------------------
-
-LEARNING_RATES = (0.001, 0.003)
-SPREADS: dict[str, dict[str, Any]] = {
-    "uniform": {"low": 0.0, "high": 1.0, "spacing": "uniform"},  # the paper's U(0, 1)
-    "log-spaced": {"low": 10**-3.5, "high": 10.0, "spacing": "log"},
-}
-
-
-def rate_cells(
-    profile: Profile, spreads: Mapping[str, Mapping[str, Any]] = SPREADS
-) -> dict[str, dict[str, Any]]:
-    """Cell name → changes, for arms whose bias is given as a mapping with its kind."""
-    points = [(lr, name) for lr in LEARNING_RATES for name in spreads]
-    made = {
-        name: {"train": {"lr": lr}, "model": {"bias": dict(spreads[spread])}}
-        for name, (lr, spread) in zip(
-            cross(lr=LEARNING_RATES, p=tuple(spreads)), points, strict=True
-        )
-    }
-    return dict(list(made.items())[:1]) if profile is Profile.SMOKE else made
-
 
 # --- heads with a linear readout ------------------------------------------------------------------
 
