@@ -48,5 +48,5 @@ def test_unknown_precision_and_construction():
 
 
 def test_a_tolerance_that_float32_cannot_keep_is_refused_before_anything_is_made():
-    with pytest.raises(hc.InputError, match=r"leave an l1 error of at least 0\.99"):
-        hc.construct("fixed:lags=6", bias="lin", tol=0.01, theorem="fixed")
+    with pytest.raises(hc.InputError, match=r"leave an l1 error of at least 0\.98"):
+        hc.construct("fixed:lags=5", bias="lin", tol=0.003, theorem="fixed")
