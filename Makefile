@@ -26,10 +26,10 @@ lint: setup
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-slow: setup
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow --timeout 3600
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.lock

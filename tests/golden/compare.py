@@ -34,7 +34,9 @@ class Kind(enum.StrEnum):
     RENAMED = "renamed"  # the same value under another path, `to`
     REWORDED = "reworded"  # a text that says the same
     AS_GOOD = "as good"  # other heads or weights whose error, in the norm asked for, is no larger
-    SEARCH = "search"  # a bound whose search is chaotic: certified, larger or smaller than before
+    # a search that ends elsewhere: a certified bound, larger or smaller than before, or a fit whose
+    # error in the norm asked for agrees to five digits
+    SEARCH = "search"
 
 
 @dataclasses.dataclass(frozen=True)

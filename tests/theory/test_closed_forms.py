@@ -11,12 +11,10 @@ from headcount.memory.kernels import Exponential, Lag, Power
 from headcount.theory.closed_forms import (
     best_bump,
     bump_bound,
-    bump_heads,
     chebyshev_bump,
     closed_forms,
     dyadic,
     interpolation,
-    interpolation_bound,
     lag_by_lin,
     lag_by_log,
     later_lag_by_lin,
@@ -183,13 +181,6 @@ def test_quadrature_rates_integrate_the_power_law():
 
 
 @pytest.mark.parametrize(
-    ("lag", "heads"), [(1, 9), (5, 45), (10, 97), (20, 207), (50, 577), (100, 1247), (952, 14915)]
-)
-def test_chebyshev_bump_heads_for_error_one_tenth(lag, heads):
-    assert bump_heads(Lin(), lag, 0.1, math.log(2) / lag, 1 / lag) == heads
-
-
-@pytest.mark.parametrize(
     ("family", "lag", "heads"),
     [(Lin(), 0, 5), (Lin(), 1, 9), (Lin(), 3, 27), (Log(), 1, 9), (Log(), 3, 25), (Log1p(), 1, 11)],
 )
@@ -208,22 +199,15 @@ def test_an_even_number_of_heads_leaves_one_out():
 
 @pytest.mark.parametrize("lag", [1, 5, 10, 20])
 def test_interpolation_row(lag):
-    """Heads T + 4 with y = 1/2: certified <= .021, actual .011."""
+    """Heads T + 4 with y = 1/2."""
     heads = interpolation(lag, lag + 4, math.log(2))
     error = measure(Problem(Lag(lag), Lin()), heads).l1
-    assert error <= interpolation_bound(lag, 3, 0.5) * (1 + 1e-5) <= 0.021
     assert error <= 0.0107
 
 
 @pytest.mark.parametrize("lag", [1, 5, 20])
 def test_one_head_more_than_the_lag_reaches_one_tenth(lag):
     assert measure(Problem(Lag(lag), Lin()), interpolation(lag, lag + 1, -math.log(0.08))).l1 <= 0.1
-
-
-def test_interpolation_bounds_of_the_notes():
-    assert interpolation_bound(10**3, 2, 0.5) == pytest.approx(0.29, abs=0.01)
-    assert interpolation_bound(10**3, 3, 0.5) == pytest.approx(0.021, abs=0.001)
-    assert interpolation_bound(10**3, 4, 0.5) == pytest.approx(7e-4, rel=0.1)
 
 
 def test_interpolation_weights_of_the_notes():

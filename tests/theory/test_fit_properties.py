@@ -22,6 +22,7 @@ from .reference import norm, residuals
 SWEEP = settings(
     max_examples=6, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+FEW, MANY = (settings(SWEEP, max_examples=count) for count in (4, 24))
 WINDOW = 64
 
 windowed = st.one_of(
@@ -87,23 +88,45 @@ def test_bound_below_error_and_error_right(problem, heads):
     assert errors[problem.norm] <= expected * (1 + 1e-6) + missing + floor
 
 
-@SWEEP
-@given(problems(), st.integers(1, 3))
-def test_more_heads_are_never_worse(problem, heads):
+def more_heads_are_never_worse(problem, heads):
     few, more = (
         measure(problem, fit_heads(problem, h).head_sum)[problem.norm] for h in (heads, heads + 1)
     )
     assert more <= few * (1 + 1e-6) + 1e-12
 
 
-@SWEEP
+@FEW
+@given(problems(), st.integers(1, 2))
+def test_more_heads_are_never_worse(problem, heads):
+    more_heads_are_never_worse(problem, heads)
+
+
+@pytest.mark.slow
+@MANY
 @given(problems(), st.integers(1, 3))
-def test_more_budget_is_never_worse(problem, heads):
+def test_more_heads_are_never_worse_on_many_problems(problem, heads):
+    more_heads_are_never_worse(problem, heads)
+
+
+def more_budget_is_never_worse(problem, heads):
     wide = dataclasses.replace(problem, budget=problem.budget * 10)
     tight_error, wide_error = (
         measure(p, fit_heads(p, heads).head_sum)[problem.norm] for p in (problem, wide)
     )
     assert wide_error <= tight_error * (1 + 1e-6) + 1e-12
+
+
+@FEW
+@given(problems(), st.integers(1, 2))
+def test_more_budget_is_never_worse(problem, heads):
+    more_budget_is_never_worse(problem, heads)
+
+
+@pytest.mark.slow
+@MANY
+@given(problems(), st.integers(1, 3))
+def test_more_budget_is_never_worse_on_many_problems(problem, heads):
+    more_budget_is_never_worse(problem, heads)
 
 
 def test_the_reference_sees_a_wrong_error():

@@ -275,13 +275,6 @@ def bump_bound(family: AbstractDecay, lag: int, heads: int, step: float, decay: 
     return (mass - 1) / math.cosh(exponent) if exponent < 700 else 0.0
 
 
-def bump_heads(family: AbstractDecay, lag: int, tol: float, step: float, decay: float) -> int:
-    """The fewest heads (an odd number) for which the bound of (A) is at most `tol`."""
-    mass = bump_bound(family, lag, 1, step, decay)
-    half = math.acosh(max(mass / tol, 1.0)) / (2 * math.atanh(bump_radius(family, lag, step)))
-    return 2 * max(math.ceil(half - 1e-12), 0) + 1
-
-
 def best_bump(family: AbstractDecay, lag: int, heads: int) -> tuple[float, float]:
     """(step, decay) with the smallest bound of (A): widest at x(T) = 1/2, decay about 1/T."""
     scale = float(family.distance(np.array([lag]))[0]) or 1.0
@@ -316,17 +309,6 @@ def chebyshev_bump(
     coefficients = [fmpq(c) * scale for c in polynomial.coeffs()]
     rates = tuple(slowest + i * step for i in range(len(coefficients)))
     return HeadSum(family, rates, tuple(coefficients))
-
-
-def interpolation_bound(lag: int, extra: int, ratio: float) -> float:
-    """The l1 bound of construction (B) with T + 1 + extra heads and y = ratio."""
-
-    def pochhammer(n: int) -> float:
-        return math.prod(1 - ratio**i for i in range(1, n + 1))
-
-    return ratio ** ((extra + 1) * (extra + 2) / 2) / (
-        (1 - ratio) * pochhammer(lag) * pochhammer(extra)
-    )
 
 
 def interpolation(lag: int, heads: int, step: float) -> HeadSum:

@@ -89,8 +89,7 @@ def error(problem: Problem, rates: np.ndarray, coefficients: np.ndarray) -> floa
         )
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+questions = given(
     st.integers(0, len(KERNELS) - 1),
     st.sampled_from(["lin", "log", "log1p"]),
     st.sampled_from(list(Norm)),
@@ -98,7 +97,9 @@ def error(problem: Problem, rates: np.ndarray, coefficients: np.ndarray) -> floa
     st.integers(0, 10**6),
     st.booleans(),
 )
-def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted):
+
+
+def no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted):
     budget, heads = size
     problem, bound = bounded(k, name, norm, budget, heads)
     rng = np.random.default_rng(seed)
@@ -117,6 +118,19 @@ def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted)
         min(1.0, 0.999 * budget / np.abs(coefficients).sum()) if math.isfinite(budget) else 1.0
     )
     assert error(problem, rates, coefficients) >= bound.value
+
+
+@settings(max_examples=25, deadline=None)
+@questions
+def test_no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted):
+    no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted)
+
+
+@pytest.mark.slow
+@settings(max_examples=500, deadline=None)
+@questions
+def test_no_existing_error_is_below_the_bound_of_many_questions(k, name, norm, size, seed, fitted):
+    no_existing_error_is_below_the_bound(k, name, norm, size, seed, fitted)
 
 
 def test_budget_and_heads_are_combined():

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from headcount.memory.kernels import ArrayKernel, Lag, Power, Window
-from headcount.theory.balls import precision
-from headcount.theory.bounds.theorem_a import heads_claim, obstruction
+from headcount.theory.bounds.theorem_a import heads_claim
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
@@ -94,31 +93,6 @@ def test_one_head_more_does_beat_it():
     """
     rates = -np.log(np.array([0.001, 0.002, 0.003]))
     assert best_error("lin", rates, 2, Norm.L1) < 0.05
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.sampled_from(["lin", "log", "log1p"]),
-    st.integers(1, 7),
-    st.integers(0, 5),
-    st.integers(0, 10**6),
-)
-def test_every_instance_has_a_dual_vector(name, heads, later, seed):
-    rng = np.random.default_rng(seed)
-    T = family(name).first_lag + heads + later
-    rates = tuple(0.02 + np.cumsum(rng.exponential(0.5, heads) + 0.01))
-    found = obstruction(family(name), rates, T)
-    assert found is not None
-    start, w = found
-    with precision(400):
-        curves = [family(name).curve(b, start + len(w)) for b in rates]
-        assert w[T - start] == 1 or w[T - start].contains(1)
-        for curve in curves:
-            assert sum(x * curve[start + j] for j, x in enumerate(w)).contains(0)
-
-
-def test_too_early_a_lag_has_no_obstruction():
-    assert obstruction(family("lin"), (0.1, 0.5), 1) is None
 
 
 def test_dilation_case_of_log_is_contained():

@@ -23,8 +23,8 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.bounds.enclosure import BITS, maximum
-from headcount.theory.bounds.interior import dual_vector
 from headcount.theory.heads import AbstractDecay
+from headcount.theory.interior import fit_program, solve
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "budgeted dual over all rates (docs/theory.md#dual)")
@@ -107,7 +107,7 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     best, best_value, stalled = np.zeros_like(lags), 0.0, 0
     for _ in range(ROUNDS):
         phi = scene.family.columns(rates, lags)
-        y, t, _ = dual_vector(phi, scene.rho, scene.budget, scene.norm, TOLERANCE)
+        y, t = dual_vector(phi, scene.rho, scene.budget, scene.norm)
         # few rates: above the optimum over all
         ceiling = (float(y @ scene.rho) - scene.budget * t) / max(scene.size(y), 1e-300)
         peaks, heights = scene.peaks(y)
@@ -127,6 +127,17 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
             np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]])
         )
     return best
+
+
+def dual_vector(
+    phi: np.ndarray, rho: np.ndarray, budget: float, norm: Norm
+) -> tuple[np.ndarray, float]:
+    """y [S] and the budget's multiplier, at least |phi'y|, of the best fit with the columns of
+    `phi`.
+    """
+    own = (np.eye(phi.shape[1]), np.zeros(phi.shape[1]), budget)
+    answer = solve(fit_program(norm, rho, phi, budget=own), TOLERANCE)
+    return answer.y, answer.level
 
 
 @dataclasses.dataclass(frozen=True)

@@ -78,7 +78,7 @@ linearly; what an FFN behind them can do is another question.
 import math
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 
 from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
@@ -207,39 +207,3 @@ def _block_value(problem: Problem, heads: int) -> float:
         if late and kernel.length + reach(problem.family, heads) in problem.scope().lags
         else 0.0
     )
-
-
-def obstruction(
-    family: AbstractFamily, rates: tuple[float, ...], T: int
-) -> tuple[int, list[arb]] | None:
-    """Per-instance check of Theorem A: (first lag, w) with w_T = 1, |w| <= 1 (in balls) and
-    sum_s w_s phi(s; b_h) = 0 for these rates.
-
-    The w of lags n..n+H is the null vector of the heads' columns, by elimination. Returns None if
-    no window has its largest entry at T.
-    """
-    H = len(rates)
-    if T - family.first_lag < H:
-        return None
-    bits = 200 + 60 * H + int(20 * H * math.log2(T + H + 2))
-    with precision(bits):
-        curves = [family.curve(b, T + H + 1) for b in rates]
-        for start in range(T - H, T + 1):
-            w = _null_vector([[c[start + j] for j in range(H + 1)] for c in curves])
-            if w is None or w[T - start].contains(0):
-                continue
-            w = [x / w[T - start] for x in w]
-            if all(j == T - start or abs(x) <= 1 for j, x in enumerate(w)):
-                return start, w
-    return None
-
-
-def _null_vector(rows: list[list[arb]]) -> list[arb] | None:
-    """w [H+1] with rows w = 0 and last entry 1; None if pivots cannot be told from zero."""
-    H = len(rows)
-    left, right = arb_mat([row[:H] for row in rows]), arb_mat([[-row[H]] for row in rows])
-    try:
-        solved = left.solve(right)
-    except (ZeroDivisionError, ValueError):
-        return None
-    return [solved[i, 0] for i in range(H)] + [arb(1)]

@@ -28,10 +28,10 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
-from headcount.theory.fit.interior import solve
-from headcount.theory.fit.lp import fit_program, solved
+from headcount.theory.fit.lp import solved
 from headcount.theory.fit.sample import Sample, sample
 from headcount.theory.head_sum import Fit, HeadSum
+from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import exact_coefficient
 from headcount.theory.problem import Norm, Problem
 
@@ -123,7 +123,7 @@ def _arnoldi(data: Sample, rates: np.ndarray) -> tuple[fmpq, ...]:
     whole = float(np.abs(rows.target).sum())
     if whole == 0:
         return (fmpq(0),) * len(rates)
-    answer = solve(fit_program(Norm.L1, rows.target / whole, Q, None), 1e-12)
+    answer = solve(fit_program(Norm.L1, rows.target / whole, Q), 1e-12)
     if np.abs(rows.target - Q @ (answer.x * whole)).sum() > whole * (1 - 1e-9):
         return (fmpq(0),) * len(rates)
     met = _met(Q, rows.target, answer.y)

@@ -1,13 +1,8 @@
 """Which rates to start from: a dense dictionary's optimum, one head more, one head less.
 
 Dictionary. With a budget C the best sum over *any* number of heads is a linear program over all
-rates. Its dual on a grid of rates b_k,
-
-    max_y  sum_s y_s rho(s) - C l     subject to   |sum_s y_s phi(s; b_k)| <= l,   |y_s| <= 1,
-
-has as many variables as rows; the multipliers of its constraints are the coefficients. They sit on
-a few rates (pairs of grid neighbours, where the true rate lies between): clustered, they are the
-start for `slp`.
+rates. On a dense grid of rates its coefficients sit on a few (pairs of grid neighbours, where the
+true rate lies between): clustered, they are the start for `slp`.
 
 One head more. At a solution the rows' multipliers y price every rate: |sum_s y_s phi(s; b)| is what
 a head at b would gain, so that new heads enter at its maxima (column generation). One head less:
@@ -18,11 +13,12 @@ import itertools
 
 import numpy as np
 
-from headcount.theory.fit.interior import program, solve
 from headcount.theory.fit.lp import norm_of_target
 from headcount.theory.fit.sample import Sample
 from headcount.theory.fit.slp import Point, at
 from headcount.theory.fit.varpro import spread
+from headcount.theory.interior import fit_program, solve
+from headcount.theory.problem import Norm
 
 DICTIONARY = 160
 STRETCHES = (0.85, 1.0, 1.08, 1.2, 1.5, 2.0)  # of the coordinate, when the heads are spread anew
@@ -32,14 +28,9 @@ def dictionary_rates(data: Sample, budget: float) -> np.ndarray:
     """Rates of the budgeted l1 optimum over a dense dictionary, neighbours merged."""
     grid = data.dictionary(DICTIONARY)
     scale = max(norm_of_target(data), 1e-300)
-    S, atoms = len(data.target), data.columns(grid).T  # [K, S]
-    one = np.ones((len(grid), 1))
-    box = np.hstack([np.eye(S), np.zeros((S, 1))])
-    G = np.vstack([np.hstack([atoms, -one]), np.hstack([-atoms, -one]), box, -box])
-    h = np.concatenate([np.zeros(2 * len(grid)), np.ones(2 * S)])
-    c = np.concatenate([-data.target / scale, [budget / scale]])
-    answer = solve(program(S + 1, c=c, limits=(G, h)), 1e-8)
-    a = answer.z[: len(grid)] - answer.z[len(grid) : 2 * len(grid)]
+    own = (np.eye(len(grid)), np.zeros(len(grid)), budget / scale)
+    lp = fit_program(Norm.L1, data.target / scale, data.columns(grid), budget=own)
+    a = solve(lp, 1e-8).x
     return clusters(grid, a)
 
 

@@ -1,10 +1,6 @@
 """The best coefficients for given rates: a linear program (l1, sup) or a quadratic one (l2), with
 or without budget.
 
-Norms enter the interior point of `interior` as follows: l1 as absolute rows; sup with the bound as
-an extra variable; l2 as square rows. A finite budget sum |a_h| <= C adds variables e_h >= |a_h| / C
-with sum e_h <= 1.
-
 The columns are first made orthonormal (a = R^-1 c): they are nearly dependent, and optima in the
 raw basis lose all digits. An optimum far below the target's size is solved again for what is left,
 rescaled to 1.
@@ -15,8 +11,8 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from headcount.theory.fit.interior import Program, Solution, program, solve
 from headcount.theory.fit.sample import Sample
+from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
@@ -49,53 +45,14 @@ def _correction(
     data: Sample, A: np.ndarray, a: np.ndarray, scale: float, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best coefficients, found as a change of `a` in units of the error `scale`."""
-    H, limits, start = len(a), None, None
-    change = triangular(orthonormal(A, scale / data.budget), np.eye(H))
+    change = triangular(orthonormal(A, scale / data.budget), np.eye(len(a)))
     B, residual = A @ change, (data.target - A @ a) / max(scale, 1e-300)
+    budget = None
     if math.isfinite(data.budget):
-        one = np.eye(H)
-        step = change * (scale / data.budget)
-        G = np.vstack(
-            [np.hstack([step, -one]), np.hstack([-step, -one]), np.append(np.zeros(H), np.ones(H))]
-        )
-        h = np.concatenate([-a, a, [data.budget]]) / data.budget
-        spare = max(1 - np.abs(a).sum() / data.budget, 1e-3)
-        limits, start = (G, h), np.append(np.zeros(H), np.abs(a) / data.budget + 0.5 * spare / H)
-        B = np.hstack([B, np.zeros_like(B)])
-        if data.norm is Norm.SUP:
-            start = np.append(start, 2.0)
-    lp = fit_program(data.norm, residual, B, limits)
-    answer = solve(lp, tol, start)
-    return within(a + scale * (change @ answer.x[:H]), data.budget), multipliers(
-        data.norm, lp, answer, len(data.target)
-    )
-
-
-def fit_program(norm: Norm, target: np.ndarray, B: np.ndarray, limits) -> Program:
-    """The norm of target - B x, minimised subject to limits."""
-    n = B.shape[1]
-    if norm is Norm.L1:
-        return program(n, absolute=(B, target, np.ones(len(target))), limits=limits)
-    if norm is Norm.L2:
-        return program(n, squares=(B, target), limits=limits)
-    one = np.ones((len(target), 1))
-    G, h = (
-        np.concatenate([np.hstack([B, -one]), np.hstack([-B, -one])]),
-        np.concatenate([target, -target]),
-    )
-    if limits is not None:
-        G = np.concatenate([G, np.hstack([limits[0], np.zeros((len(limits[1]), 1))])])
-        h = np.concatenate([h, limits[1]])
-    return program(n + 1, c=np.append(np.zeros(n), 1.0), limits=(G, h))
-
-
-def multipliers(norm: Norm, lp: Program, answer: Solution, S: int) -> np.ndarray:
-    """The residual's dual on the rows.  [S]"""
-    if norm is Norm.L1:
-        return answer.y[:S]
-    if norm is Norm.L2:
-        return (lp.k - lp.K @ answer.x)[:S]
-    return answer.z[S : 2 * S] - answer.z[:S]
+        budget = (change * (scale / data.budget), -a / data.budget, 1.0)
+    answer = solve(fit_program(data.norm, residual, B, budget=budget), tol)
+    best = within(a + scale * (change @ answer.x), data.budget)
+    return best, answer.y
 
 
 def within(a: np.ndarray, budget: float) -> np.ndarray:

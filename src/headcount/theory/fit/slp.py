@@ -25,9 +25,9 @@ import math
 
 import numpy as np
 
-from headcount.theory.fit.interior import solve
-from headcount.theory.fit.lp import fit_program, multipliers, orthonormal, solved, triangular
+from headcount.theory.fit.lp import orthonormal, solved, triangular
 from headcount.theory.fit.sample import Sample
+from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
@@ -106,15 +106,11 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
     floor = np.concatenate([np.full(H, 1 / data.budget), np.full(H, 1.0)])
     change = triangular(orthonormal(B, floor), np.eye(2 * H))
     G, h = _limits(data, point, radius)
-    lp = fit_program(data.norm, residual / point.error, B @ change, (G @ change, h))
     q = _curvature(data, point, second, residual)
-    bend = np.zeros((H, lp.B.shape[1]))
-    bend[:, : 2 * H] = np.sqrt(q)[:, None] * change[H:]
-    lp = dataclasses.replace(
-        lp, K=np.concatenate([lp.K, bend]), k=np.concatenate([lp.k, np.zeros(H)])
-    )
+    bend = (np.sqrt(q)[:, None] * change[H:], np.zeros(H))
+    lp = fit_program(data.norm, residual / point.error, B @ change, (G @ change, h), bend=bend)
     answer = solve(lp, 1e-9)
-    x = change @ answer.x[: 2 * H]
+    x = change @ answer.x
     after = norm_of(residual - A @ x[:H] - D @ x[H:], data.norm)
     bent = point.error * float(q @ x[H:] ** 2)
     expected = (
@@ -123,9 +119,7 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
         else after + bent / 2
     )
     reach = float((np.abs(x[H:]) / room(data.coordinate(b))).max())
-    return _Plan(
-        x[H:], reach, point.error - expected, multipliers(data.norm, lp, answer, len(residual))
-    )
+    return _Plan(x[H:], reach, point.error - expected, answer.y[: len(residual)])
 
 
 def _curvature(data: Sample, point: Point, second: np.ndarray, residual: np.ndarray) -> np.ndarray:
