@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 from headcount.lab.judge.statistics import Interval
 from headcount.report.figure_data import Curve, FigureData
@@ -43,12 +44,39 @@ def exact(value: float | int | None) -> str:
 
 
 def interval(ends: Interval | None) -> str:
-    """'[0.9, 1.5]', or '' for none.
+    """'[0.9, 1.5]', or '' for none; an end may be infinite.
 
-    >>> interval(Interval(0.9, 1.5)), interval(None)
-    ('[0.9, 1.5]', '')
+    >>> interval(Interval(0.9, 1.5)), interval(Interval(0.9, math.inf)), interval(None)
+    ('[0.9, 1.5]', '[0.9, ∞]', '')
     """
-    return "" if ends is None else f"[{number(ends.low)}, {number(ends.high)}]"
+    if ends is None:
+        return ""
+    low, high = (
+        number(end) if math.isfinite(end) else ("∞" if end > 0 else "-∞")
+        for end in (ends.low, ends.high)
+    )
+    return f"[{low}, {high}]"
+
+
+def listed(words: Sequence[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def percent(share: float | None) -> str:
+    """A chance, never rounded to certainty.
+
+    >>> percent(0.934), percent(0.99996), percent(0.0), percent(None)
+    ('93%', '> 99%', '< 1%', '–')
+    """
+    if share is None:
+        return MISSING
+    if share > 0.99:
+        return "> 99%"
+    return "< 1%" if share < 0.01 else f"{share:.0%}"
 
 
 def plural(text: str) -> str:
