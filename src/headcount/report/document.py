@@ -31,6 +31,9 @@ class Cell:
     marked: bool = False
 
 
+TableRow = tuple[str | float | Cell | None, ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class Table:
     """Any further table of a section, such as fitted slopes with their intervals."""
@@ -38,7 +41,7 @@ class Table:
     section: str
     caption: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | float | Cell | None, ...], ...]
+    rows: tuple[TableRow, ...]
     note: str = ""
 
     def __post_init__(self):

@@ -220,6 +220,12 @@ class FigureData:
                 least >= 0, f"{where}: y {least:g} on a log axis", "y >= 0", "use a linear axis"
             )
 
+    def place_name(self, x: float) -> str | float:
+        """What stands at a place of the x axis: a name, or the number itself."""
+        if self.x.scale == "category":
+            return self.x.categories[int(x)]
+        return dict(self.x.named).get(x, x)
+
     @property
     def families(self) -> tuple[str, ...]:
         """In the order in which they first appear: the order of the colours."""

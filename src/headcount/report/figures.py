@@ -97,7 +97,8 @@ def csv_text(figure: FigureData) -> str:
     table.writerow(["family", "kind", "series", "x", "y", "low", "high"])
     for curve in figure.curves:
         for x, *values in curve.rows():
-            place = figure.x.categories[int(x)] if figure.x.scale == "category" else exact(x)
+            name = figure.place_name(x)
+            place = name if isinstance(name, str) else exact(name)
             table.writerow([curve.family, curve.kind, curve.name, place, *map(exact, values)])
     return out.getvalue()
 

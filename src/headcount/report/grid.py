@@ -16,7 +16,7 @@ from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Outcome, Verdict
 from headcount.lab.study_outcome import StudyOutcome
-from headcount.report.wording import listed, number
+from headcount.report.wording import listed, number, rounded
 
 INSIGHTS = {
     "1a": "Nested memories: more layers help more than more heads and width.",
@@ -46,7 +46,11 @@ SAID = {
         Outcome.UNDECIDED: "the comparison is open",
     },
 }
-UNJUDGED = {Kind.EXISTS: "weights", Kind.TRAINED: "training", Kind.CONTRAST: "comparison"}
+UNJUDGED = {
+    Kind.EXISTS: "what weights can do",
+    Kind.TRAINED: "training",
+    Kind.CONTRAST: "the comparison",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,10 +115,9 @@ def opening(verdicts: Sequence[Verdict], profile: str) -> tuple[str, ...]:
         told.append(f"{left} {'is' if left == 1 else 'are'} not judged here.")
     further = [verdict for verdict in verdicts if verdict.further]
     if further:
-        several = "claims" if len(further) > 1 else "claim"
-        told.append(
-            f"{len(further)} further {several} that the paper does not make are told apart."
-        )
+        one = "claim, which the paper does not make, is"
+        several = "claims, which the paper does not make, are"
+        told.append(f"{len(further)} further {several if len(further) > 1 else one} told apart.")
     return tuple(told)
 
 
@@ -139,7 +142,7 @@ def amount(verdict: Verdict) -> str:
         return f"best weights known: {number(effect, 2)}"
     size = _size(verdict, abs(effect))
     if verdict.kind is Kind.TRAINED:
-        return f"{size} on the {'claimed' if effect > 0 else 'other'} side of the threshold"
+        return f"threshold {'passed' if effect > 0 else 'missed'} by {size}"
     if verdict.scale == Scale.LOG10_RATIO.unit:
         return f"loss {'smaller' if effect > 0 else 'larger'} by {size}"
     return f"{size} {'better' if effect > 0 else 'worse'}"
@@ -147,7 +150,7 @@ def amount(verdict: Verdict) -> str:
 
 def _size(verdict: Verdict, effect: float) -> str:
     if verdict.scale == Scale.LOG10_RATIO.unit:
-        return f"a factor of {number(10**effect, 2)}"
+        return f"a factor of {rounded(10**effect)}"
     if verdict.scale == Scale.EXPLAINED.unit:
         return f"{number(100 * effect, 2)}% of the variance"
     if verdict.scale == Scale.ACCURACY.unit:
@@ -158,7 +161,7 @@ def _size(verdict: Verdict, effect: float) -> str:
 def _told(verdict: Verdict) -> str:
     needed = verdict.seeds_needed
     enough = (
-        f"about {number(needed, 2)} seeds would decide"
+        f"about {rounded(needed)} seeds would decide"
         if needed is not None and math.isfinite(needed)
         else ""
     )

@@ -26,7 +26,7 @@ from headcount.report.document import Cell, Report, Section
 from headcount.report.figure_data import KIND_TEXT, FigureData, Place
 from headcount.report.grid import COLUMNS, amount, grid, in_order, judges_training, opening
 from headcount.report.palette import BADGES, DARK, LIGHT
-from headcount.report.wording import describe, duration, interval, number, percent, plural
+from headcount.report.wording import describe, duration, interval, number, percent, plural, rounded
 
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 COLOURED = ("style", "fill", "stroke")
@@ -220,14 +220,7 @@ def _trained(each: ArmOutcome, outcome: StudyOutcome) -> float | None:
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
     rows = [
-        (
-            curve.family,
-            KIND_TEXT[curve.kind],
-            figure.x.categories[int(x)] if figure.x.scale == "category" else x,
-            y,
-            low,
-            high,
-        )
+        (curve.family, KIND_TEXT[curve.kind], figure.place_name(x), y, low, high)
         for curve in figure.curves
         for x, y, low, high in curve.rows()
     ]
@@ -256,6 +249,7 @@ def _environment() -> jinja2.Environment:
         "badge": badge,
         "anchor": anchor,
         "percent": percent,
+        "rounded": rounded,
         "amount": amount,
         "label": lambda verdict: COLUMNS[verdict.kind],
         "plural": plural,

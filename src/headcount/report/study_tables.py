@@ -7,7 +7,7 @@ from headcount.lab.judge.hypothesis import Reported
 from headcount.lab.judge.statistics import Interval
 from headcount.lab.study import Arm, StudyRole
 from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
-from headcount.report.document import Cell, Table
+from headcount.report.document import Cell, Table, TableRow
 from headcount.report.headline import published
 from headcount.report.wording import interval, number, plural
 
@@ -57,21 +57,30 @@ def reading_map(outcome: StudyOutcome, reported: Sequence[Reported] = ()) -> Tab
     places of the arms of each series.
     """
     study = outcome.study
-    by_cell = len(study.cells) > 1
-    found: dict[str, dict[str, Cell]] = {}
-    for each in outcome.arms:
-        for learned in each.learned:
-            reading = each.arm.name if by_cell else each.arm.series or each.arm.name
-            column = learned.cell if by_cell else _column(each.arm, study.x_label)
-            found.setdefault(plural(reading), {})[column] = _filled(each, learned, reported)
-    columns = list(dict.fromkeys(column for row in found.values() for column in row))
+    rows: list[TableRow]
+    columns: tuple[str, ...]
+    if len(study.cells) > 1:
+        columns = ("paper", *study.cells)
+        rows = [
+            (
+                plural(each.arm.name),
+                _said(published(each.arm.paper, reported)),
+                *(_filled(each, learned, reported, told=False) for learned in each.learned),
+            )
+            for each in outcome.arms
+        ]
+    else:
+        found: dict[str, dict[str, Cell]] = {}
+        for each in outcome.arms:
+            row = found.setdefault(plural(each.arm.series or each.arm.name), {})
+            row[_column(each.arm, study.x_label)] = _filled(each, each.learned[0], reported)
+        columns = tuple(dict.fromkeys(column for row in found.values() for column in row))
+        rows = [(name, *(row.get(column) for column in columns)) for name, row in found.items()]
     return Table(
         study.id,
         f"{plural(study.title)}: which reading gives which published number",
         ("reading", *columns),
-        tuple(
-            (reading, *(row.get(column) for column in columns)) for reading, row in found.items()
-        ),
+        tuple(rows),
         _note(outcome.arms),
     )
 
@@ -97,24 +106,29 @@ def _cell(each: ArmOutcome | None, reported: Sequence[Reported]) -> Cell | None:
     return None if each is None else _filled(each, each.learned[0], reported)
 
 
-def _filled(each: ArmOutcome, learned: Learned, reported: Sequence[Reported]) -> Cell:
-    """The median; below it the paper's number, and the range of the seeds."""
+def _filled(
+    each: ArmOutcome, learned: Learned, reported: Sequence[Reported], told: bool = True
+) -> Cell:
+    """The median; below it the range of the seeds, and the paper's number if it is to be told."""
     figure = published(each.arm.paper, reported)
     notes = []
     if learned.diverged:
         notes.append(f"{learned.diverged} of {len(learned.losses)} diverged")
     elif len(learned.losses) > 1:
         notes.append(interval(Interval(min(learned.losses), max(learned.losses))))
-    if figure is not None:
-        notes.append(f"paper {_relation(figure)}{number(figure.value)}")
+    if figure is not None and told:
+        notes.append(f"paper {_said(figure)}")
     median = learned.median
     if not math.isfinite(median):
         return Cell(None, ", ".join(notes))
     return Cell(median, ", ".join(notes), figure is not None and gives(median, figure))
 
 
-def _relation(figure: Reported) -> str:
-    return "" if figure.relation == "=" else f"{figure.relation} "
+def _said(figure: Reported | None) -> str:
+    if figure is None:
+        return ""
+    relation = "" if figure.relation == "=" else f"{figure.relation} "
+    return f"{relation}{number(figure.value)}"
 
 
 def _note(arms: Sequence[ArmOutcome]) -> str:

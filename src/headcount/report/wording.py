@@ -66,6 +66,17 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def rounded(value: float) -> str:
+    """Two digits, as one would say them: of seeds, and of factors.
+
+    >>> [rounded(v) for v in (1.74, 18.2, 6526, 31_415.9, 2.2e7)]
+    ['1.7', '18', '6,500', '31,000', '2.2e7']
+    """
+    if value < 10 or value >= 1e6:
+        return number(float(value), 2)
+    return f"{float(f'{value:.2g}'):,.0f}"
+
+
 def percent(share: float | None) -> str:
     """A chance, never rounded to certainty.
 
@@ -125,6 +136,5 @@ def _told(figure: FigureData, curve: Curve) -> str:
             + "."
         )
     (x0, y0), (x1, y1) = min(seen), max(seen)
-    return f"{name}: {number(y0)} at {number(x0)}" + (
-        f", {number(y1)} at {number(x1)}." if x1 != x0 else "."
-    )
+    start, end = (number(figure.place_name(x)) for x in (x0, x1))
+    return f"{name}: {number(y0)} at {start}" + (f", {number(y1)} at {end}." if x1 != x0 else ".")
