@@ -12,6 +12,7 @@ from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.verdict import Outcome
 from headcount.report.document import Report, Section, SpecFile, Table
 from headcount.report.write import verdict_rows
+from tests.lab.verdict_keys import VERDICT_KEYS
 from tests.report import example
 
 
@@ -25,6 +26,7 @@ def test_verdicts_of_the_lab_pass_through_unchanged():
         assert json.loads(json.dumps(row, allow_nan=False)) == json.loads(
             json.dumps(verdict.to_json())
         )
+        assert list(row)[: len(VERDICT_KEYS)] == VERDICT_KEYS
 
 
 def test_an_erratum_needs_evidence():

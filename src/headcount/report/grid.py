@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.judge.verdict import Outcome, Verdict
+from headcount.lab.judge.verdict import Outcome, Verdict, ordered
 from headcount.lab.study_outcome import StudyOutcome
 from headcount.report.wording import listed, number, rounded
 
@@ -76,13 +76,7 @@ class GridRow:
 def in_order(outcomes: Iterable[StudyOutcome]) -> tuple[Verdict, ...]:
     """Every verdict once: exists, trained and contrast of each insight, then the further claims."""
     found = {verdict.key: verdict for outcome in outcomes for verdict in outcome.verdicts}
-    kinds = list(COLUMNS)
-    known = [*INSIGHTS, *(v.insight for v in found.values() if v.insight not in INSIGHTS)]
-    return tuple(
-        sorted(
-            found.values(), key=lambda v: (v.further, known.index(v.insight), kinds.index(v.kind))
-        )
-    )
+    return ordered(found.values())
 
 
 def grid(verdicts: Sequence[Verdict]) -> tuple[GridRow, ...]:
