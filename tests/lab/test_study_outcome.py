@@ -7,7 +7,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.lab.numbers import Numbers
-from headcount.lab.study_outcome import Learned, summarised
+from headcount.lab.study_outcome import Learned, LearningCurve, learning_curve, summarised
 from tests.report.example import arm, learned, studied
 
 EXACT = {"train": {"loss": "population"}}
@@ -80,3 +80,37 @@ def test_equal_seeds_have_an_interval_around_their_mean():
     for loss in (0.1, 0.3, 1e-7, 7.3):
         found = summarised("c", [loss] * 3, ratio=True)
         assert found.low <= found.mean <= found.high
+
+
+def record(steps, losses, diverged=False):
+    metrics = {"step": list(steps), "eval_loss": list(losses)}
+    return {"metrics": metrics, "final": {} if diverged else {"eval_loss": losses[-1]}}
+
+
+def test_a_learning_curve_is_the_median_over_seeds():
+    found = learning_curve(
+        [record((1, 2), (5.0, 1.0)), record((1, 2), (4.0, 3.0)), record((1, 2), (6.0, 2.0))],
+        "eval_loss",
+    )
+    assert found == LearningCurve((1, 2), (5.0, 2.0), (4.0, 1.0), (6.0, 3.0))
+    assert learning_curve([], "eval_loss") == LearningCurve()
+
+
+def test_a_run_that_diverged_is_infinite_from_there_and_one_that_stopped_keeps_its_loss():
+    runs = [
+        record((1, 2, 3), (5.0, 1.0, 0.5)),
+        record((1,), (4.0,), diverged=True),
+        record((1, 2), (6.0, 2.0)),
+    ]
+    found = learning_curve(runs, "eval_loss")
+    assert found.median == (5.0, 2.0, 2.0)
+    assert found.high == (6.0, math.inf, math.inf)
+    nothing = learning_curve([record((), (), diverged=True), runs[0]], "eval_loss")
+    assert nothing.low == (5.0, 1.0, 0.5)
+    assert nothing.median == (math.inf,) * 3
+
+
+def test_the_median_counts_runs_that_diverged():
+    assert learned(0.5, seeds=5, diverged=2).median == 0.5
+    assert learned(0.5, seeds=4, diverged=2).median == math.inf
+    assert Learned("c", (), math.inf, math.inf, math.inf).median == math.inf

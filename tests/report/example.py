@@ -1,104 +1,232 @@
 """A worked example with made-up numbers, shaped like a real report: every kind of section,
-outcome, curve and refusal mark.
+outcome, curve, table and refusal mark.
 """
 
+import functools
 import math
 
 from headcount.core.refs import Ref
 from headcount.experiments.errata import Erratum
-from headcount.lab.judge.hypothesis import ArmResult, Benefit, Hypothesis, NoBenefit, Part, Reported
+from headcount.lab.judge.existence import Can, Cannot, Existence
+from headcount.lab.judge.hypothesis import (
+    AccuracyAtLeast,
+    ArmResult,
+    BelowThreshold,
+    Benefit,
+    Hypothesis,
+    Kind,
+    NoBenefit,
+    Part,
+    Reported,
+)
 from headcount.lab.judge.patterns import FloorPattern, RunPattern
 from headcount.lab.judge.signatures import diagnose
 from headcount.lab.judge.statistics import Scale
-from headcount.lab.judge.verdict import Verdict, decide_family
+from headcount.lab.judge.verdict import Verdict, judge
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Arm, Study, Variant
-from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
+from headcount.lab.study import Arm, Study, StudyRole, Variant
+from headcount.lab.study_outcome import ArmOutcome, Learned, LearningCurve, StudyOutcome, summarised
 from headcount.report.document import Report, Section, SpecFile, Table
 from headcount.report.figure_data import Axis, Curve, FigureData
+from headcount.report.from_studies import study_figures
+from headcount.report.headline import all_reported
+from headcount.report.rate_figures import RATES
+from headcount.report.study_tables import study_tables
 
 HEADS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 REF = Ref("wang-e-2024", "Section 6")
+TRIVIAL = 7.5
+SEEDS = tuple(range(100, 140))
+RATES_TRIED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+PAPER = (Reported("log, 1 head: MSE", 1e-5, "<"), Reported("lin, 64 heads: MSE", 0.19))
 
 
-def _runs(levels: dict[str, float], floors: dict[str, float], cells=("default",)):
-    """Ten seeds around 10^level, with a spread that does not need a random generator."""
-    for arm, level in levels.items():
-        for cell in cells:
-            for seed in range(10):
-                yield ArmResult(
-                    arm,
-                    cell,
-                    seed,
-                    10 ** (level + 0.08 * math.sin(7 * seed + sum(map(ord, arm + cell)))),
-                    floor=floors.get(arm),
-                )
+def _part(name, claim):
+    return (Part(name, claim),)
 
 
-def verdicts() -> tuple[Verdict, ...]:
-    """Through the real engine: one verdict of each outcome."""
-    cells = ("lr=0.001,p=uniform", "lr=0.001,p=log-spaced")
-    common = {"ref": REF, "scale": Scale.LOG10_RATIO, "trivial": 7.5}
-    tails = Part("16 heads", Benefit(worse="lin-16", better="log-16"))
-    width = Part("m = 256", NoBenefit(plain="H-4", added="H-16"))
-    hypotheses = (
-        Hypothesis(id="4a",
-                   claim="On a heavy-tailed memory, log heads learn better than lin heads.",
-                   parts=(tails,), cells=cells, expected="supported, trainability only",
-                   reported=(Reported("log, 1 head: MSE", 1e-5, "<"),
-                             Reported("lin, 64 heads: MSE", 0.19)), **common),
-        Hypothesis(id="2a", claim="Width helps a complex readout, heads do not.", parts=(width,),
-                   deviations=("x uniform on [-1, 1] instead of one bit",), **common),
-        Hypothesis(id="4b",
-                   claim="On a light-tailed memory, lin heads learn better than log heads.",
-                   parts=(tails,), **common),
-        Hypothesis(id="1b", claim="One layer is enough for a fixed sparse memory.", parts=(width,),
-                   outside="lags 901 to 952 are out of reach", **common),
+def hypotheses() -> tuple[Hypothesis, ...]:
+    """Two per insight, and one that the paper does not make."""
+    ratio, explained = Scale.LOG10_RATIO, Scale.EXPLAINED
+    claims = (
+        ("1a", Kind.TRAINED, "Four layers learn nested memories.",
+         _part("hops", AccuracyAtLeast("L = 4", 0.9))),
+        ("1a", Kind.CONTRAST, "More layers help more than more heads.",
+         _part("text", Benefit("L = 1", "L = 4", Scale.NATS))),
+        ("1b", Kind.TRAINED, "One layer learns a fixed sparse memory.",
+         _part("H = 4", BelowThreshold("H-4", 0.075))),
+        ("1b", Kind.CONTRAST, "A second layer adds nothing.",
+         _part("L = 2", NoBenefit("H-4", "L-2", explained))),
+        ("2a", Kind.TRAINED, "256 neurons learn a complex readout.",
+         _part("m = 256", BelowThreshold("H-4", 0.075))),
+        ("2a", Kind.CONTRAST, "Width helps a complex readout, heads do not.",
+         (Part("m = 256", NoBenefit("H-4", "H-16", ratio)),
+          Part("1 heads", Benefit("m-16", "H-4", ratio)))),
+        ("4a", Kind.TRAINED, "One log head learns a heavy tail.",
+         _part("log", BelowThreshold("log-1", 1e-5))),
+        ("4a", Kind.CONTRAST, "On a heavy-tailed memory, one log head beats 64 lin heads.",
+         _part("1 against 64", Benefit("lin-64", "log-1", ratio))),
+        ("4b", Kind.TRAINED, "One lin head learns a light tail.",
+         _part("lin", BelowThreshold("lin-1", 1e-7))),
+        ("4b", Kind.CONTRAST, "On a light-tailed memory, lin heads beat log heads.",
+         _part("1 against 64", Benefit("log-64", "lin-1", ratio))),
     )  # fmt: skip
-    floors = {"lin-16": 4e-8, "log-16": 0.0}
-    results = {
-        "4a": [*_runs({"lin-16": -0.7, "log-16": -5.2}, floors, cells)],
-        "2a": [*_runs({"H-4": -0.3, "H-16": -1.4}, {})],
-        "4b": [*_runs({"lin-16": -3.0, "log-16": -3.3}, {"lin-16": 1e-9})],
-        "1b": [*_runs({"H-4": 0.4, "H-16": 0.4}, {"H-4": 2.7})],
-    }
-    return decide_family(hypotheses, results, 8, resamples=199)
+    told = {"4a": PAPER}
+    main = tuple(
+        Hypothesis(
+            insight,
+            kind,
+            claim,
+            parts,
+            TRIVIAL,
+            reported=told.get(insight, ()),
+            ref=REF,
+            notes=("x uniform on [-1, 1] instead of one bit",) if insight == "2a" else (),
+        )
+        for insight, kind, claim, parts in claims
+    )
+    further = Hypothesis(
+        "4a",
+        Kind.CONTRAST,
+        "At 16 heads, too, log beats lin.",
+        _part("16 heads", Benefit("lin-16", "log-16", ratio)),
+        TRIVIAL,
+        further=True,
+        name="16 heads",
+        ref=Ref("headcount"),
+    )
+    return (*main, further)
 
 
-def learned(mean=0.5, low=None, high=None, seeds=3, diverged=0, cell="default", **told) -> Learned:
+LEVELS = {  # log10 of the losses, and floors
+    "1a": ({"L = 4": 0.28, "L = 1": 0.30}, {}),
+    "1b": ({"H-4": -2.4, "L-2": -2.5}, {}),
+    "2a": ({"H-4": -0.3, "H-16": -1.4, "m-16": 0.4}, {}),
+    "4a": ({"lin-64": -0.7, "log-1": -5.2, "lin-16": -0.5, "log-16": -5.0},
+           {"lin-64": 4e-8, "log-1": 0.0}),
+}  # fmt: skip
+
+
+def _runs(levels: dict[str, float], floors: dict[str, float], seeds=SEEDS[:10]):
+    """Seeds around 10^level, with a spread that does not need a random generator."""
+    for name, level in levels.items():
+        for seed in seeds:
+            noise = 0.08 * math.sin(7 * seed + sum(map(ord, name)))
+            accuracy = min(1.0, 0.97 + noise / 4) if name == "L = 4" else None
+            yield ArmResult(name, seed, 10 ** (level + noise), floors.get(name), accuracy, 25)
+
+
+def _scattered(seeds=SEEDS):
+    """A difference on both sides of the margin."""
+    for name, level in (("lin-1", -6.9), ("log-64", -6.55)):
+        for seed in seeds:
+            noise = 0.5 * math.sin(3 * seed) if name == "lin-1" else 0.0
+            yield ArmResult(name, seed, 10 ** (level + noise), 1e-9)
+
+
+def existences() -> tuple[Existence, ...]:
+    lin = Numbers(possible=4.02e-8, lower=1.1e-8, certificate="dual certificate")
+    wave = Numbers(possible=1e-14, note="63 breakpoints")
+    gap = Numbers(possible=0.3, lower=0.001, certificate="least squares")
+    return (
+        Existence("1a", "Four layers can follow three pointers.",
+                  (Can("4 layers", lambda: wave, 0.01),), ref=REF),
+        Existence("1b", "One layer can.", (Can("4 heads", lambda: gap, 0.075),), ref=REF),
+        Existence("2a", "256 neurons can.", (Can("256 neurons", lambda: wave, 0.01),), ref=REF),
+        Existence("4a", "64 lin heads cannot.", (Cannot("8 lin heads", lambda: lin, 0.19),),
+                  reported=PAPER, ref=REF),
+    )  # fmt: skip
+
+
+@functools.cache
+def verdicts() -> tuple[Verdict, ...]:
+    """Through the real engine: every outcome, every kind. 1b-contrast reaches no look."""
+    everything = hypotheses()
+    main = [h for h in everything if not h.further]
+    results = {}
+    for h in everything:
+        if h.insight == "4b":
+            results[h.key] = [run for run in _scattered() if run.arm in h.arms]
+            continue
+        levels, floors = LEVELS[h.insight]
+        mine = {name: level for name, level in levels.items() if name in h.arms}
+        short = h.key == "1b-contrast"
+        results[h.key] = [*_runs(mine, floors, SEEDS[:3] if short else SEEDS[:10])]
+    seeds = {h.key: SEEDS for h in everything}
+    found = [
+        verdict
+        for family, size in ((main, 16), ([h for h in everything if h.further], None))
+        for verdict in judge(
+            family, {h.key: results[h.key] for h in family},
+            {h.key: seeds[h.key] for h in family}, size,
+        )
+    ]  # fmt: skip
+    return (*(existence.decide() for existence in existences()), *found)
+
+
+def of(insight: str) -> tuple[Verdict, ...]:
+    """The verdicts of one insight."""
+    return tuple(verdict for verdict in verdicts() if verdict.insight == insight)
+
+
+def learned(mean=0.5, low=None, high=None, seeds=3, diverged=0, cell="tuned", **told) -> Learned:
     """So many equal seeds, of which the last diverged."""
     losses = (mean,) * (seeds - diverged) + (math.inf,) * diverged
     low, high = mean if low is None else low, mean if high is None else high
     return Learned(cell, losses, mean, low, high, **told)
 
 
-def arm(name, numbers=None, *cells: Learned, run=None, finals=(), parameters=None) -> ArmOutcome:
+def arm(
+    name, numbers=None, *cells: Learned, run=None, finals=(), parameters=None, curve=None
+) -> ArmOutcome:
     """An arm with its four numbers."""
     made = Arm(name, run or {}, lambda: numbers or Numbers())
-    return ArmOutcome(made, numbers or Numbers(), cells or (learned(),), parameters, tuple(finals))
+    return ArmOutcome(
+        made,
+        numbers or Numbers(),
+        cells or (learned(),),
+        parameters,
+        tuple(finals),
+        curve or LearningCurve(),
+    )
 
 
-def studied(id, *arms: ArmOutcome, variant=Variant.AS_MEANT, verdict=None, diagnoses=None, y="MSE"):
-    """A study of these arms, and of those that the verdict needs."""
-    hypothesis = verdict and verdict.hypothesis
-    needed = [Arm(name, {}) for name in (hypothesis.arms if hypothesis else ())]
+def studied(id, *arms: ArmOutcome, variant=Variant.AS_MEANT, told=(), diagnoses=None, y="MSE"):
+    """A study of these arms, and of those that its verdicts (`told`) need."""
+    keys = {verdict.key for verdict in told}
+    claims = tuple(h for h in hypotheses() if h.key in keys)
+    weights = tuple(e for e in existences() if e.key in keys)
+    have = {each.arm.name for each in arms}
+    needed = dict.fromkeys(name for h in claims for name in h.arms if name not in have)
+    run = {"train": {"lr": 0.003, "schedule": {"shape": "cosine"}, "steps": 10_000}}
+    cells = dict.fromkeys(found.cell for each in arms for found in each.learned)
     study = Study(
         id,
         variant,
         f"Study {id}",
         "Does it?",
-        (*(each.arm for each in arms), *needed),
-        hypothesis.seeds if hypothesis else (1, 2, 3),
-        {cell: {} for cell in hypothesis.cells} if hypothesis else {"default": {}},
-        hypothesis,
+        (*(each.arm for each in arms), *(Arm(name, run) for name in needed)),
+        SEEDS,
+        {cell: {} for cell in cells} or {"tuned": {}},
+        claims,
+        weights,
         y_label=y,
     )
-    return StudyOutcome(study, arms, verdict, diagnoses or {})
+    return StudyOutcome(study, arms, tuple(told), diagnoses or {})
+
+
+def curve(start: float, end: float) -> LearningCurve:
+    """A loss that falls by a power of the step."""
+    steps = tuple(500 * i for i in range(1, 21))
+    power = math.log(end / start) / math.log(steps[-1] / steps[0])
+    median = tuple(start * (step / steps[0]) ** power for step in steps)
+    return LearningCurve(
+        steps, median, tuple(0.7 * y for y in median), tuple(1.6 * y for y in median)
+    )
 
 
 def outcomes() -> tuple[StudyOutcome, ...]:
-    """Studies with a verdict of each kind, with arms, and with both."""
-    judged = {verdict.hypothesis.id: verdict for verdict in verdicts()}
+    """Studies with verdicts of each kind, with arms, and with both."""
     theorem = {"promised_text": "does not apply: s^-0.5 is not summable"}
     pattern = RunPattern(
         floors=FloorPattern(loss=0.19, floor=4e-8, trivial=7.5, more_heads=4e-8, other_bias=0.0)
@@ -130,22 +258,116 @@ def outcomes() -> tuple[StudyOutcome, ...]:
         bfloat16=4e-3,
     )
     return (
-        studied("1a", arm("L = 4, H = 4", None, learned(1.93, 1.92, 1.94, 5), parameters=151_000),
-                y="nats per token"),
-        studied("1b", verdict=judged["1b"]),
+        studied("1a", arm("L = 4", None, learned(1.93, 1.92, 1.94, 5), parameters=151_000),
+                y="nats per token", told=of("1a")),
+        studied("1b", told=of("1b")),
         studied("2a", arm("m = 256, lags 48, 56, 99", far, learned(2.95, 2.9, 3.0, 10)),
                 variant=Variant.AS_WRITTEN),
         studied("2a",
                 arm("m = 256, lag 1", wave, learned(0.002, 0.0011, 0.0031, 10), parameters=770),
-                verdict=judged["2a"]),
-        studied("4a", arm("lin, 8 heads", lin, learned(0.19, 0.17, 0.22, 10), parameters=25),
-                arm("log, 1 head", exact, learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4),
-                verdict=judged["4a"], diagnoses={"lin, 8 heads": diagnose(pattern)}),
-        studied("4b", verdict=judged["4b"]),
+                told=of("2a")),
+        size_table(),
+        studied("4a", arm("lin-64", lin, learned(0.19, 0.17, 0.22, 10), parameters=25,
+                          curve=curve(3.0, 0.19)),
+                arm("log-1", exact, learned(6.3e-6, 5e-6, 8e-6, 10, 1), parameters=4,
+                    curve=curve(0.4, 6.3e-6)),
+                told=of("4a"), diagnoses={"lin-64": diagnose(pattern)}),
+        headline(exact, lin),
+        reading_map(),
+        studied("4b", told=of("4b")),
         studied("depth", arm("3 layers", None, learned(0.975, 0.96, 0.99, 5)),
                 arm("diverging", None, learned(math.inf, seeds=5, diverged=5)),
                 variant=Variant.FURTHER),
     )  # fmt: skip
+
+
+def headline(exact: Numbers, lin: Numbers) -> StudyOutcome:
+    """One log head and 1, 8, 64 lin heads over the learning rate; cells differ by it."""
+    cells = {f"lr {lr:g}": {"train": {"lr": lr}} for lr in RATES_TRIED}
+    floors = {
+        "log, 1 heads": (exact, 1e-5, (4.6, 4.4, 0.3, 6e-4, 3e-6, 9e-7)),
+        "lin, 1 heads": (Numbers(possible=1.87, lower=1.86), None, (5.0, 3.3, 2.0, 1.9, 1.88, 1.9)),
+        "lin, 8 heads": (lin, None, (3.9, 1.2, 0.08, 2e-3, 4e-4, 9e-4)),
+        "lin, 64 heads": (Numbers(possible=2e-14), 0.19, (2.45, 0.184, 3.7e-4, 8e-5, 3e-5, 2e-3)),
+    }
+    arms = []
+    for name, (numbers, paper, medians) in floors.items():
+        made = Arm(name, {"train": {"steps": 10_000}}, lambda n=numbers: n, paper=paper)
+        found = []
+        for lr, cell, median in zip(RATES_TRIED, cells, medians, strict=True):
+            losses = [median * 1.6**k for k in (-1, 0, 1)]
+            if name == "lin, 64 heads" and lr > 0.02:
+                losses[2] = math.inf
+            found.append(summarised(cell, losses, True))
+        arms.append(ArmOutcome(made, numbers, tuple(found), 25))
+    study = Study(
+        "4a", Variant.FURTHER, "Heavy tail: the learning rate decides what is learned",
+        "Which learning rate gives the published numbers?", tuple(a.arm for a in arms), (1, 2, 3),
+        cells, y_label="loss after 10,000 steps", role=StudyRole.HEADLINE,
+    )  # fmt: skip
+    return StudyOutcome(study, tuple(arms))
+
+
+def size_table() -> StudyOutcome:
+    """Heads by neurons, one cell of which the paper gives."""
+    losses = {(1, 16): 0.028, (1, 256): 0.0042, (8, 16): 0.0155, (8, 256): 0.0035}
+    arms = tuple(
+        ArmOutcome(
+            Arm(
+                f"H = {h}, m = {m}",
+                {},
+                at={"H": h, "m": m},
+                paper=0.03 if (h, m) == (1, 16) else None,
+            ),
+            Numbers(),
+            (summarised("tuned", [loss, 0.9 * loss, 1.2 * loss], True),),
+            100,
+        )
+        for (h, m), loss in losses.items()
+    )
+    study = Study(
+        "2a", Variant.FURTHER, "Heads by neurons", "What helps?", tuple(a.arm for a in arms),
+        (1, 2, 3), y_label="normalised MSE", role=StudyRole.SIZE_TABLE,
+    )  # fmt: skip
+    return StudyOutcome(study, arms)
+
+
+def reading_map() -> StudyOutcome:
+    """Readings of what the paper leaves open, by learning rate."""
+    found = {
+        "lin-64 bare, softplus": (0.19, (2.45, 0.184, 3.7e-4)),
+        "lin-64 bare, abs": (0.19, (2.1, 0.5, math.inf)),
+        "log-1 bare, softplus": (1e-5, (4.6, 4.4, 4e-6)),
+    }
+    cells = {f"lr {lr:g}": {"train": {"lr": lr}} for lr in RATES_TRIED[:3]}
+    arms = tuple(
+        ArmOutcome(
+            Arm(name, {}, paper=paper),
+            Numbers(),
+            tuple(
+                summarised(cell, [loss] * 3, True) for cell, loss in zip(cells, row, strict=True)
+            ),
+            64,
+        )
+        for name, (paper, row) in found.items()
+    )
+    study = Study(
+        "4a", Variant.AS_WRITTEN, "Readings of 4a", "Which reading gives which number?",
+        tuple(a.arm for a in arms), (1, 2, 3), cells, role=StudyRole.READING_MAP,
+    )  # fmt: skip
+    return StudyOutcome(study, arms)
+
+
+def drawn() -> tuple[FigureData, ...]:
+    """By the report's own functions: the headline and the learning curves of 4a."""
+    said = all_reported(outcomes())
+    return tuple(
+        figure
+        for outcome in outcomes()
+        if outcome.study.id == "4a"
+        for figure in study_figures(outcome, said["4a"])
+        if figure.name.endswith(("headline", "curves"))
+    )
 
 
 def figures() -> tuple[FigureData, ...]:
@@ -264,13 +486,14 @@ def report(**changes) -> Report:
                 (("as written", "y = sum of s^-0.5 x_{t-s} over lags 1 to 999."),),
             ),
             Section("4b", "Light tails: lin or log"),
-            Section("rates", "Approximation rates", check=True),
+            RATES,
             Section("depth", "Depth for nested memory", check=True),
             Section("bias", "Every bias on every tail", check=True),
         ),
         "outcomes": outcomes(),
-        "figures": figures(),
+        "figures": (*figures(), *drawn()),
         "tables": (
+            *(t for o in outcomes() for t in study_tables(o, all_reported(outcomes())["4a"])),
             Table(
                 "rates",
                 "Fitted slopes",
@@ -285,6 +508,7 @@ def report(**changes) -> Report:
         "notes": ("All numbers on this page are made up.",),
         "versions": (("headcount", "0.1.0"), ("numpy", "2.3.0")),
         "store": "store.sqlite",
+        "pilots": {"4a/log-1": "best of 24 settings on 3 pilot seeds: 5e-6"},
     }
     return Report(**{**values, **changes})
 

@@ -8,21 +8,25 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.experiments.errata import Erratum
+from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.verdict import Outcome
 from headcount.report.document import Report, Section, SpecFile, Table
+from headcount.report.write import verdict_rows
 from tests.lab.verdict_keys import VERDICT_KEYS
 from tests.report import example
 
 
 def test_verdicts_of_the_lab_pass_through_unchanged():
-    judged = example.report().judged
-    assert {outcome.verdict.outcome for outcome in judged} == set(Outcome)
-    for outcome in judged:
-        plain = json.loads(json.dumps(outcome.verdict_json(), allow_nan=False))
-        lab = outcome.verdict.to_json()
-        assert {name: plain[name] for name in lab} == json.loads(json.dumps(lab))
-        assert (plain["experiment"], plain["variant"]) == (outcome.study.id, "as meant")
-        assert list(plain)[: len(VERDICT_KEYS)] == VERDICT_KEYS
+    report = example.report()
+    assert {verdict.outcome for verdict in report.verdicts} == set(Outcome)
+    assert {verdict.kind for verdict in report.verdicts} == set(Kind)
+    rows = verdict_rows(report.outcomes, "smoke")
+    assert list(rows) == ["profile", "verdicts"]
+    for verdict, row in zip(report.verdicts, rows["verdicts"], strict=True):
+        assert json.loads(json.dumps(row, allow_nan=False)) == json.loads(
+            json.dumps(verdict.to_json())
+        )
+        assert list(row)[: len(VERDICT_KEYS)] == VERDICT_KEYS
 
 
 def test_an_erratum_needs_evidence():

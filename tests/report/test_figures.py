@@ -18,7 +18,7 @@ from headcount.report.figure_data import Axis, Curve, FigureData
 from headcount.report.palette import FAMILIES, LIGHT
 from tests.report import example
 
-FIGURES = example.figures()
+FIGURES = (*example.figures(), *example.drawn())
 ROOT = Path(__file__).parents[2]
 
 
@@ -70,9 +70,8 @@ def test_the_csv_holds_the_figure_s_numbers(figure):
     assert len(rows) == len(points)
     for row, (curve, (x, *values)) in zip(rows, points, strict=True):
         assert (row["family"], row["kind"], row["series"]) == (curve.family, curve.kind, curve.name)
-        assert (
-            row["x"] == figure.x.categories[int(x)] if figure.x.categories else float(row["x"]) == x
-        )
+        place = figure.place_name(x)
+        assert (row["x"] if isinstance(place, str) else float(row["x"])) == place
         assert [float(row[name]) if row[name] else None for name in ("y", "low", "high")] == values
 
 
@@ -102,8 +101,11 @@ def test_nothing_is_cut_off_and_no_names_overlap(figure):
         assert box.x1 <= width, text
         assert box.y0 >= 0, text
         assert box.y1 <= height, text
-    names = [box for text, box in boxes if text in figure.families]
-    assert figure.x.categories or len(names) == len(figure.families)
+    assert figure.x.categories or sum(t in figure.families for t, _ in boxes) == len(
+        figure.families
+    )
+    words = {*figure.families, *(curve.note for curve in figure.curves)}
+    names = [box for text, box in boxes if text in words]
     for i, one in enumerate(names):
         assert not any(one.overlaps(other) for other in names[:i])
 
@@ -144,3 +146,22 @@ def test_one_point_and_gaps_can_be_drawn():
     title = "A title that is so long that it does not fit into one line of a drawing of 700 pixels"
     figure = FigureData("small", "4a", title, Axis("x", "log"), Axis("y", "log"), (gap, dot))
     assert set(figures.files(figure)) == {"svg", "png", "csv"}
+
+
+def test_floors_on_the_lower_edge_take_turns():
+    points, edge = (1.0, 2.0), (1e-20, 1e-20)
+    curves = tuple(
+        curve
+        for name in ("a", "b")
+        for curve in (
+            Curve(name, "measured", points, (1.0, 2.0), family=name),
+            Curve(f"{name} floor", "floor", points, edge, family=name, note=f"{name}: 1e-20"),
+        )
+    )
+    made = FigureData("f", "4a", "t", Axis("x", "log"), Axis("y", "log", least=1e-3), curves)
+    with figures.style("test"):
+        axes = figures.draw(made).axes[0]
+        floors = [line for line in axes.lines if line.get_linestyle() == "--"]
+        assert axes.get_yticklabels()[0].get_text() == "< 10⁻³"
+    assert len({line._dash_pattern[0] for line in floors}) == 2
+    assert {y for line in floors for y in line.get_ydata()} == {1e-3 / 3}

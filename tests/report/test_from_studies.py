@@ -2,20 +2,37 @@
 
 import csv
 import dataclasses
+import itertools
+import math
 
 import pytest
 
-from headcount.core.refs import Ref
-from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
+from headcount.experiments.tuning import Pilot, Setting
+from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Kind, Part
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Study, Variant
-from headcount.lab.study_outcome import ArmOutcome, StudyOutcome, summarised
+from headcount.lab.study_outcome import ArmOutcome, LearningCurve, StudyOutcome, summarised
 from headcount.report.document import Report, Section
-from headcount.report.from_studies import setting_of, study_figure, study_figures
+from headcount.report.figure_data import Place
+from headcount.report.from_studies import (
+    curve_figures,
+    pilot_text,
+    setting_of,
+    study_figure,
+    study_figures,
+)
 from headcount.report.write import arms_csv
+from headcount.train.run_spec import Shape
 
 SEEDS = (1, 2, 3)
+CLAIM = Hypothesis(
+    "t",
+    Kind.CONTRAST,
+    "Log heads win.",
+    (Part("p", Benefit("a", "b", Scale.LOG10_RATIO)),),
+    trivial=1.0,
+)
 LONGER = {"train": {"length": 64, "evaluation": {"length": 256}}}
 
 
@@ -30,12 +47,12 @@ def outcome(arms, variant=Variant.AS_WRITTEN, **changes):
         x_label="heads",
         **changes,
     )
-    return StudyOutcome(study, tuple(arms), None)
+    return StudyOutcome(study, tuple(arms))
 
 
 def learned(name, losses, numbers=None, run=None, finals=(), ratio=True, **place):
     arm = Arm(name, run or {}, series=place.pop("series", "lin"), **place)
-    told = dataclasses.replace(summarised("default", losses, ratio), accuracy=0.75)
+    told = dataclasses.replace(summarised("tuned", losses, ratio), accuracy=0.75)
     return ArmOutcome(arm, numbers or Numbers(), (told,), 7, tuple(finals))
 
 
@@ -80,20 +97,11 @@ def test_arms_without_a_place_share_one_colour():
 
 
 def test_a_claim_is_shown_as_a_claim():
-    h = Hypothesis(
-        "t",
-        "Log heads win.",
-        Ref("headcount"),
-        (Part("p", Benefit("a", "b")),),
-        Scale.LOG10_RATIO,
-        1.0,
-        seeds=SEEDS,
-    )
     made = outcome(
         [learned("a", [0.5] * 3), learned("b", [0.5] * 3)],
         notes=("x_48 is a lag", "table: two entries"),
     )
-    tested = dataclasses.replace(made.study, question=h.claim, hypothesis=h)
+    tested = dataclasses.replace(made.study, question=CLAIM.claim, hypotheses=(CLAIM,))
     assert study_figure(dataclasses.replace(made, study=tested)).caption.endswith(
         "Claim tested: Log heads win."
     )
@@ -144,7 +152,7 @@ def test_losses_that_count_different_things_do_not_share_an_axis():
 
 def test_the_band_is_called_what_it_is():
     made = outcome([learned("a", [0.5] * 3)])
-    assert "90% interval" in study_figure(made).caption
+    assert "the band is its 90% interval" in study_figure(made).caption
     few = dataclasses.replace(made, study=dataclasses.replace(made.study, seeds=SEEDS[:2]))
     assert "from the lowest to the highest seed" in study_figure(few).caption
 
@@ -213,3 +221,44 @@ def test_one_of_a_thing_is_not_called_many():
     assert curves(outcome([learned("a", [0.5] * 3, series="1 hops, 1 layers", x=1.0)])).keys() == {
         ("1 hop, 1 layer", "measured")
     }
+
+
+def judged(*arms, **changes):
+    """Arms with the curve that each is to have, under a claim about a and b."""
+    made = outcome([dataclasses.replace(learned(n, [0.5] * 3), curve=c) for n, c in arms])
+    return dataclasses.replace(
+        made, study=dataclasses.replace(made.study, hypotheses=(CLAIM,), **changes)
+    )
+
+
+FALLING = LearningCurve((0, 10, 20), (3.0, 2.0, 1.0), (2.0, 1.0, 0.5), (4.0, 3.0, math.inf))
+
+
+def test_judged_arms_show_how_they_learned():
+    (figure,) = curve_figures(judged(("a", FALLING), ("b", FALLING), ("shown only", FALLING)))
+    assert (figure.place, figure.families) == (Place.FOLDED, ("a", "b"))
+    (a, _) = figure.curves
+    assert (a.x, a.y) == ((10.0, 20.0), (2.0, 1.0))  # a logarithmic axis has no step 0
+    assert (a.low, a.high) == ((1.0, 0.5), (3.0, 1.0))  # one seed diverged: no upper end
+    assert curve_figures(judged(("a", LearningCurve()), ("b", LearningCurve()))) == []
+    half = dataclasses.replace(FALLING, median=(3.0, 2.0, math.inf))
+    assert curve_figures(judged(("a", half), ("b", half))) == []  # one point is no curve
+
+
+def test_more_curves_than_colours_make_more_figures():
+    names = [f"arm {i}" for i in range(9)]
+    pairs = itertools.pairwise(names)
+    parts = tuple(Part(a, Benefit(a, b, Scale.LOG10_RATIO)) for a, b in pairs)
+    claim = dataclasses.replace(CLAIM, parts=parts)
+    made = outcome([dataclasses.replace(learned(n, [0.5] * 3), curve=FALLING) for n in names])
+    made = dataclasses.replace(made, study=dataclasses.replace(made.study, hypotheses=(claim,)))
+    assert [(f.name, len(f.families)) for f in curve_figures(made)] == [
+        ("t-as-written-curves-1", 7),
+        ("t-as-written-curves-2", 2),
+    ]
+
+
+def test_a_pilot_says_how_much_better_its_choice_was():
+    fast, slow = (Setting(lr, Shape.COSINE) for lr in (0.01, 0.001))
+    told = pilot_text(Pilot({slow: (2.0, 3.0, math.inf), fast: (0.1, 0.2, 0.3)}))
+    assert told == "best of 2 settings on 3 pilot seeds: 0.2; next lr 0.001, cosine: 3"

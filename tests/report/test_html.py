@@ -8,12 +8,16 @@ from html.parser import HTMLParser
 import pytest
 
 from headcount.core.claims import Status
-from headcount.lab.judge.evidence import Finding
+from headcount.lab.judge.evidence import Blocked
+from headcount.lab.judge.verdict import Outcome
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Variant
 from headcount.report.document import Report, Section
+from headcount.report.figure_data import Place
 from headcount.report.figures import render
+from headcount.report.grid import grid
 from headcount.report.html import html
+from headcount.report.wording import interval, number, plural
 from tests.report import example
 from tests.report.example import arm, learned, page_of
 
@@ -116,7 +120,7 @@ def test_headings_go_down_one_step_at_a_time(page):
 def test_tables_have_captions_and_figures_have_text(page):
     assert page.count("caption") == page.count("table") >= 10
     drawings = [given for tag, given in page.tags if tag == "svg"]
-    assert len(drawings) == len(example.figures())
+    assert len(drawings) == len(example.report().figures)
     assert all(given["role"] == "img" and given["aria-labelledby"] for given in drawings)
     assert all("scope" in given for tag, given in page.tags if tag == "th")
 
@@ -134,12 +138,18 @@ def test_every_section_and_result_is_shown(page):
         "Run it again",
     ):
         assert title in shown
-    for outcome in report.judged:
-        verdict = outcome.verdict
-        assert verdict.hypothesis.claim in shown
-        assert shown.count(verdict.sentence) == 2  # in the summary and in its section
+    for verdict in report.verdicts:
+        assert verdict.claim in shown
+        assert plural(verdict.sentence) in shown
         assert all(criterion in shown for criterion in verdict.criteria)
-        assert all(deviation in shown for deviation in verdict.deviations)
+        assert all(note in shown for note in verdict.notes)
+        assert all(str(short) in shown for short in verdict.shortfalls)
+        assert f"verdict-{verdict.key.replace(' ', '-')}" in page.ids
+    for row in grid(report.verdicts):
+        assert row.claim in shown
+        assert shown.count(row.sentence) == 1
+    assert "best of 24 settings on 3 pilot seeds" in shown
+    assert "lr 0.003, cosine, 10000 steps" in shown
     for each in (each for outcome in report.outcomes for each in outcome.arms):
         assert each.arm.name in shown
         assert each.numbers.certificate in shown
@@ -198,17 +208,57 @@ def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known(
     assert ">0.875</div>" in both
 
 
-def test_findings_have_units_of_their_own():
-    findings = (
-        Finding("a", "default", lost=True, losing="lin", unit="log10 ratio"),
-        Finding("1 heads", "default", unit="accuracy"),
-    )
-    verdict = dataclasses.replace(example.verdicts()[0], findings=findings)
-    made = _html(page_of(outcomes=(example.studied("4a", verdict=verdict),)))
-    assert "<td>log10 ratio</td>" in made
-    assert "<td>accuracy</td>" in made
-    assert "lin (for certain)" in made
+def test_findings_show_both_scales_and_both_intervals():
+    verdict = next(v for v in example.verdicts() if v.key == "4a-contrast")
+    (finding,) = verdict.findings
+    made = html_text(_html(page_of(outcomes=(example.studied("4a", told=(verdict,)),))))
+    shown = " ".join(made.split())
+    assert interval(finding.interval) in shown
+    assert interval(finding.t) in shown
+    assert re.search(r"0\.0255\s?explained variance", shown)
+    assert f"{number(verdict.p)} for support, {number(verdict.p_refute)} for refutation" in shown
+
+
+def test_what_blocks_a_part_is_told():
+    verdict = next(v for v in example.verdicts() if v.key == "4a-contrast")
+    finding = dataclasses.replace(verdict.findings[0], blocked=Blocked.UNLEARNED, part="1 heads")
+    blocked = dataclasses.replace(verdict, findings=(finding,))
+    made = _html(page_of(outcomes=(example.studied("4a", told=(blocked,)),)))
+    assert f"Decides nothing: {Blocked.UNLEARNED.value}" in made
     assert "1 heads" not in made
+
+
+def test_what_was_not_judged_does_not_look_like_a_verdict(text):
+    (cell,) = re.findall(r'<td class="outcome-unjudged.*?</td>', text, re.DOTALL)
+    assert "not judged here" in cell
+    assert "aria-hidden" not in cell  # no sign
+    assert "power" not in cell
+    assert 'class="outcome ' not in cell
+    for sign in ("✓ </span>", "✗", "?"):
+        assert sign not in cell
+
+
+def test_a_profile_that_judges_nothing_trained_says_so_first():
+    unjudged = dataclasses.replace(
+        example.of("1b")[-1], outcome=Outcome.NOT_JUDGED, sentence="Not judged here: 0 of 10."
+    )
+    made = _html(page_of(section="1b", outcomes=(example.studied("1b", told=(unjudged,)),)))
+    assert made.index("Nothing trained is judged in this run") < made.index("<table")
+    assert "Nothing trained is judged" not in _html(example.report())
+
+
+def test_the_headline_stands_once_under_the_grid(text):
+    (name,) = [f.name for f in example.report().figures if f.place is Place.HEADLINE]
+    assert text.count(f'id="figure-{name}-title"') == 1
+    assert text.index('class="grid"') < text.index(f"figure-{name}-title")
+    assert text.index(f"figure-{name}-title") < text.index('id="sections-1"')
+
+
+def test_learning_curves_are_folded(text):
+    curves = text.index("figure-4a-as-meant-curves-title")
+    opened = text.rindex("<details>", 0, curves)
+    assert "Learning curves" in text[opened:curves]
+    assert "</details>" not in text[opened:curves]
 
 
 def test_signatures_without_their_observable_are_left_out():
@@ -229,22 +279,20 @@ def html_text(made: str) -> str:
 def test_an_empty_report_says_so():
     made = _html(Report("t", "smoke", 1.0, "c", (Section("4a", "tails"),)))
     Page(made)
-    assert "No hypothesis was judged" in made
+    assert "No claim was judged" in made
     assert "Not run in this profile." in made
     assert 'id="errata"' not in made
 
 
 def test_two_variants_of_an_experiment_are_kept_apart():
-    verdict = example.verdicts()[0]
     outcomes = tuple(
-        example.studied("2b", arm("H = 4"), variant=variant, verdict=verdict)
+        example.studied("2b", arm("H = 4"), variant=variant)
         for variant in (Variant.AS_WRITTEN, Variant.AS_MEANT)
     )
     made = _html(page_of(section="2b", outcomes=outcomes))
     assert made.count('id="experiment-2b"') == 1
     assert "The four numbers, as written: MSE" in made
     assert "The four numbers, as meant: MSE" in made
-    assert "Findings of 2b-as-written" in made
 
 
 def test_both_faces_define_every_colour(text):

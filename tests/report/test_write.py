@@ -53,10 +53,10 @@ def test_the_document_has_the_fields_asked_for(made):
     report, out, page = made
     done = Reproduction(Profile.SMOKE, report.outcomes, (), report.seconds, page)
     document = json.loads(json.dumps(done.to_json(), allow_nan=False))
-    assert list(document) == ["verdicts", "profile", "seconds", "report"]
+    assert list(document) == ["profile", "verdicts", "seconds", "report"]
     assert document["seconds"] == 83.4
     stored = json.loads((out / "verdicts.json").read_text())
-    assert list(stored) == ["verdicts", "profile", "report", "experiments"]
+    assert list(stored) == ["profile", "verdicts", "report", "experiments"]
     assert stored["verdicts"] == document["verdicts"]
     assert str(out) not in (out / "verdicts.json").read_text()
 
@@ -64,11 +64,12 @@ def test_the_document_has_the_fields_asked_for(made):
 def test_arms_are_a_table_with_named_columns(made):
     report, _, _ = made
     rows = list(csv.DictReader(arms_csv(report).splitlines()))
-    assert len(rows) == sum(len(outcome.arms) for outcome in report.outcomes)
-    heavy = [row for row in rows if row["experiment"] == "4a"]
+    arms = [each for outcome in report.outcomes for each in outcome.arms]
+    assert len(rows) == sum(len(each.learned) for each in arms)
+    heavy = [row for row in rows if (row["experiment"], row["variant"]) == ("4a", "as meant")]
     assert float(heavy[0]["possible"]) == 4.02e-8
     assert heavy[0]["promised"] == ""
-    assert heavy[1]["diverged"] == "1"
+    assert (heavy[1]["diverged"], heavy[1]["learned_median"]) == ("1", "6.3e-06")
     assert (rows[-1]["arm"], rows[-1]["learned"], rows[-1]["diverged"]) == ("diverging", "", "5")
     assert arms_csv(dataclasses.replace(report, outcomes=())).startswith(
         "experiment,variant,arm,cell,metric,promised,"

@@ -25,7 +25,13 @@ from headcount.lab.judge.hypothesis import ArmResult, Hypothesis
 from headcount.lab.judge.verdict import Outcome, Verdict, judge
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Study
-from headcount.lab.study_outcome import SMALLEST, ArmOutcome, StudyOutcome, summarised
+from headcount.lab.study_outcome import (
+    SMALLEST,
+    ArmOutcome,
+    StudyOutcome,
+    learning_curve,
+    summarised,
+)
 from headcount.lab.sweep.driver import Summary, Watcher, sweep
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.schema import FINISHED, Row
@@ -262,10 +268,11 @@ def _outcome(
             mean = float(np.mean(accuracies)) if accuracies else None
             learned.append(dataclasses.replace(summary, accuracy=mean))
         first = next(iter(study.cells))
-        finals = tuple(
-            rows[run.spec.content_hash].record["final"] for run in mine if run.cell == first
-        )
-        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), parameters(arm), finals))
+        records = [rows[run.spec.content_hash].record for run in mine if run.cell == first]
+        finals = tuple(record["final"] for record in records)
+        curve = learning_curve(records, study.metric)
+        size = parameters(arm)
+        arms.append(ArmOutcome(arm, known[arm.name], tuple(learned), size, finals, curve))
     told = tuple(verdict for verdict in verdicts if verdict.key in mine_keys)
     outcome = StudyOutcome(study, tuple(arms), told)
     return dataclasses.replace(outcome, diagnoses=diagnosed(outcome))

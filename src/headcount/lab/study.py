@@ -45,10 +45,19 @@ class Variant(enum.StrEnum):
     FURTHER = "further check"
 
 
+class StudyRole(enum.StrEnum):
+    """How a study is shown. Every one but the plain is a study of its own within its variant."""
+
+    PLAIN = "plain"  # loss against `x`
+    HEADLINE = "headline"  # loss against the learning rate, on the first screen
+    READING_MAP = "reading map"  # a table: readings down; arms or learning rates across
+    SIZE_TABLE = "size table"  # a table of arms with two coordinates (`Arm.at`)
+
+
 @dataclasses.dataclass(frozen=True)
 class Arm:
     """One architecture on one task. `run` are the fields of a RunSpec but for the seed; `x`
-    places it in the figure.
+    places it in the figure, `at` in a table: {"H": 1, "m": 16} is row H = 1, column m = 16.
     """
 
     name: str
@@ -57,6 +66,7 @@ class Arm:
     series: str = ""
     x: float | None = None
     paper: float | None = None  # the figure that the paper reports for it
+    at: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -96,6 +106,7 @@ class Study:
     shown: int | None = None  # seeds of arms that no claim is about; all without it
     # series → its own y label, where losses count different things
     panels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    role: StudyRole = StudyRole.PLAIN
 
     def __post_init__(self):
         names = [arm.name for arm in self.arms]
@@ -119,6 +130,14 @@ class Study:
             "one: the settings of an arm are tuned before",
             "show other settings in a study without a hypothesis",
         )
+        if self.role is StudyRole.SIZE_TABLE:
+            places = {tuple(arm.at) for arm in self.arms}
+            require(
+                len(places) == 1 and all(len(place) == 2 for place in places),
+                f"study {self.id}: a size table of arms at {sorted(places)}",
+                "the same two coordinates in every arm",
+                'pass at={"H": 1, "m": 16}',
+            )
 
     def seeds_at_first(self, arm: Arm) -> int:
         """How many seeds an arm is run with before anything is judged: those of the first look,
@@ -132,6 +151,12 @@ class Study:
         return self.panels.get(arm.series, self.y_label)
 
     @property
+    def claims(self) -> tuple[Existence | Hypothesis, ...]:
+        """Everything that it is to decide."""
+        return (*self.existences, *self.hypotheses)
+
+    @property
     def key(self) -> str:
         """A short unique name."""
-        return f"{self.id}-{self.variant.replace(' ', '-')}"
+        shown = "" if self.role is StudyRole.PLAIN else f"-{self.role}"
+        return f"{self.id}-{self.variant}{shown}".replace(" ", "-")

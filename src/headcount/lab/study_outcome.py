@@ -18,6 +18,7 @@ known shows that better ones exist.
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,23 @@ class Learned:
         """Did any seed finish?"""
         return math.isfinite(self.mean)
 
+    @property
+    def median(self) -> float:
+        """Of the seeds that ran; inf where half of them or more diverged."""
+        return float(np.median(self.losses)) if self.losses else math.inf
+
+
+@dataclasses.dataclass(frozen=True)
+class LearningCurve:
+    """The loss at the log points of training: median, smallest and largest over seeds; inf from
+    where a run diverged.
+    """
+
+    steps: tuple[int, ...] = ()
+    median: tuple[float, ...] = ()
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
 
 @dataclasses.dataclass(frozen=True)
 class ArmOutcome:
@@ -81,6 +99,7 @@ class ArmOutcome:
     parameters: int | None
     # the records' last figures in the first cell, one per seed
     finals: tuple[Mapping[str, float], ...] = ()
+    curve: LearningCurve = LearningCurve()  # in the first cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +152,24 @@ def summarised(cell: str, losses: Sequence[float], ratio: bool) -> Learned:
     return Learned(
         cell, tuple(losses), back(mean), min(back(low), back(mean)), max(back(high), back(mean))
     )
+
+
+def learning_curve(records: Sequence[Mapping[str, Any]], metric: str) -> LearningCurve:
+    """Over the records of one arm, one per seed. A run that stopped early keeps its last loss."""
+    if not records:
+        return LearningCurve()
+    longest = max(records, key=lambda record: len(record["metrics"]["step"]))
+    steps = [int(step) for step in longest["metrics"]["step"]]
+    rows = []
+    for record in records:
+        losses = list(record["metrics"].get(metric, ()))
+        diverged = not record["final"] or not losses
+        last = math.inf if diverged else losses[-1]
+        rows.append(losses + [last] * (len(steps) - len(losses)))
+    table = np.maximum(np.array(rows, float).reshape(len(rows), len(steps)), SMALLEST)  # [R, S]
+    table = np.nan_to_num(table, nan=math.inf, posinf=math.inf)
+    found = (tuple(map(float, edge(table, axis=0))) for edge in (np.median, np.min, np.max))
+    return LearningCurve(tuple(steps), *found)
 
 
 def _below_the_bound(outcome: ArmOutcome, learned: Learned, where: str) -> Iterator[str]:

@@ -15,10 +15,23 @@ from typing import TYPE_CHECKING, Any
 from headcount.core.errors import require, unknown
 from headcount.lab.judge.verdict import Verdict
 from headcount.lab.study_outcome import StudyOutcome
-from headcount.report.figure_data import FigureData
+from headcount.report.figure_data import FigureData, Place
+from headcount.report.grid import in_order
 
 if TYPE_CHECKING:
     from headcount.experiments.errata import Erratum
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A number with a few words below it. `marked` sets it off: it is the paper's own."""
+
+    value: float | None
+    note: str = ""
+    marked: bool = False
+
+
+TableRow = tuple[str | float | Cell | None, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +41,8 @@ class Table:
     section: str
     caption: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | float | None, ...], ...]
+    rows: tuple[TableRow, ...]
+    note: str = ""
 
     def __post_init__(self):
         for row in self.rows:
@@ -100,6 +114,8 @@ class Report:
     notes: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     store: str = ""
+    # 'insight/arm' → how its settings were chosen
+    pilots: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         known = [section.id for section in self.sections]
@@ -130,12 +146,13 @@ class Report:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(o.verdict for o in self.outcomes if o.verdict is not None)
+        """Of all studies, in the order in which they are shown."""
+        return in_order(self.outcomes)
 
     @property
-    def judged(self) -> tuple[StudyOutcome, ...]:
-        """The studies with a verdict."""
-        return tuple(outcome for outcome in self.outcomes if outcome.verdict is not None)
+    def headline(self) -> FigureData | None:
+        """The figure of the first screen."""
+        return next((f for f in self.figures if f.place is Place.HEADLINE), None)
 
 
 def _once(names: Iterable[object], what: str) -> None:

@@ -14,11 +14,14 @@ a colour and differ in style. The kinds:
     fit            a fitted law, such as a slope        thin line
     paper          figures that the paper reports       open markers, no line
 
+A curve may carry a `note`, a few words at its start: '< 1e-5' cannot be seen from a marker.
+
 An x axis of scale "category" holds names; x then is the index of the name, and the drawing lies on
 its side, names down the left edge, so that long names of arms stay readable.
 """
 
 import dataclasses
+import enum
 import math
 import re
 
@@ -39,6 +42,14 @@ KIND_TEXT = {
 MOST_FAMILIES = 7  # as many colours as can be told apart
 
 
+class Place(enum.Enum):
+    """Where a figure stands on the page."""
+
+    SECTION = "in its section"
+    HEADLINE = "on the first screen"
+    FOLDED = "in its section, folded"
+
+
 def finite(value: float | None, where: str) -> None:
     """Refuse inf and NaN; None stands for 'not measured'."""
     good = value is None or math.isfinite(value)
@@ -52,11 +63,16 @@ def finite(value: float | None, where: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """`categories` only with scale "category"."""
+    """`categories` only with scale "category". `named` are places on an x axis whose tick says a
+    word; what is smaller than `least` stands at the lower edge of a logarithmic y axis, at a tick
+    that says so.
+    """
 
     label: str
     scale: str = "linear"
     categories: tuple[str, ...] = ()
+    named: tuple[tuple[float, str], ...] = ()
+    least: float | None = None
 
     def __post_init__(self):
         if self.scale not in SCALES:
@@ -67,6 +83,12 @@ class Axis:
             f"axis {self.label!r}: {len(self.categories)} categories, scale {self.scale}",
             "names with scale category, else none",
             "see Axis",
+        )
+        require(
+            self.least is None or (self.scale == "log" and 0 < self.least < math.inf),
+            f"axis {self.label!r}: least {self.least} on scale {self.scale}",
+            "a number > 0 on a log axis",
+            "leave it out",
         )
 
 
@@ -81,6 +103,7 @@ class Curve:
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
     family: str = ""
+    note: str = ""
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -133,6 +156,7 @@ class FigureData:
     y: Axis
     curves: tuple[Curve, ...]
     caption: str = ""
+    place: Place = Place.SECTION
 
     def __post_init__(self):
         where = f"figure {self.name!r}"
@@ -195,6 +219,12 @@ class FigureData:
             require(
                 least >= 0, f"{where}: y {least:g} on a log axis", "y >= 0", "use a linear axis"
             )
+
+    def place_name(self, x: float) -> str | float:
+        """What stands at a place of the x axis: a name, or the number itself."""
+        if self.x.scale == "category":
+            return self.x.categories[int(x)]
+        return dict(self.x.named).get(x, x)
 
     @property
     def families(self) -> tuple[str, ...]:

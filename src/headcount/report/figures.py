@@ -3,7 +3,7 @@ for ids, bundled fonts.
 
 Drawn at 700 px: title, a key of the line styles that occur, and the families' names at the ends of
 their lines instead of a legend to look up. A value of 0 on a logarithmic axis stands near the lower
-edge, at a tick that says 0.
+edge, at a tick that says 0 (or that it is smaller than the axis shows).
 """
 
 import csv
@@ -23,7 +23,7 @@ from matplotlib.patches import Patch
 from headcount.report.axis_marks import log_ticks, spread, superscript
 from headcount.report.figure_data import KIND_TEXT, Curve, FigureData
 from headcount.report.palette import FAMILIES, LIGHT, MARKERS
-from headcount.report.wording import exact
+from headcount.report.wording import exact, number
 
 WIDTH, HEIGHT = 7.0, 4.2  # inches at 100 px: 700 px wide
 PNG_DPI = 200
@@ -97,7 +97,8 @@ def csv_text(figure: FigureData) -> str:
     table.writerow(["family", "kind", "series", "x", "y", "low", "high"])
     for curve in figure.curves:
         for x, *values in curve.rows():
-            place = figure.x.categories[int(x)] if figure.x.scale == "category" else exact(x)
+            name = figure.place_name(x)
+            place = name if isinstance(name, str) else exact(name)
             table.writerow([curve.family, curve.kind, curve.name, place, *map(exact, values)])
     return out.getvalue()
 
@@ -130,13 +131,14 @@ def draw(figure: FigureData) -> Figure:
     axes = canvas.add_subplot(facecolor="none")
     bottom = _ground(figure)
     for curve in figure.curves:
-        number = figure.families.index(curve.family)
-        (_dots if sideways else _line)(axes, figure, curve, number, bottom)
+        place = figure.families.index(curve.family)
+        (_dots if sideways else _line)(axes, figure, curve, place, bottom)
     (_sideways if sideways else _upright)(axes, figure, bottom)
     depth = _head(canvas, figure)
     layout.set(rect=(0, 0, 0.985, 1 - depth / height))
     if not sideways:
         _name_lines(canvas, axes, figure, bottom)
+        _notes(canvas, axes, figure, bottom)
     return canvas
 
 
@@ -146,6 +148,8 @@ def _ground(figure: FigureData) -> float | None:
     """
     if figure.y.scale != "log":
         return None
+    if figure.y.least is not None:
+        return figure.y.least / 3
     seen = [
         value
         for curve in figure.curves
@@ -168,19 +172,19 @@ def _lift(values: Sequence[float | None], bottom: float | None) -> list[float]:
     )
 
 
-def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
+def _marker(curve: Curve, rank: int, dots: bool = False) -> dict[str, Any]:
     """`dots`: points that no line joins, which are nothing without a marker."""
-    colour = LIGHT[FAMILIES[number]]
+    colour = LIGHT[FAMILIES[rank]]
     if curve.kind == "paper":
         return {
-            "marker": MARKERS[number],
+            "marker": MARKERS[rank],
             "markersize": 8.5,
             "markerfacecolor": LIGHT["paper"],
             "markeredgecolor": colour,
             "markeredgewidth": 1.6,
         }
     if curve.kind == "measured" and (dots or len(curve.x) <= MARKED):
-        return {"marker": MARKERS[number], "markersize": 5.5}
+        return {"marker": MARKERS[rank], "markersize": 5.5}
     alone = {
         "floor": {"marker": "_", "markersize": 12, "markeredgewidth": 1.8},
         "lower": {"marker": "^", "markersize": 6},
@@ -189,21 +193,15 @@ def _marker(curve: Curve, number: int, dots: bool = False) -> dict[str, Any]:
     return alone.get(curve.kind, {"marker": "o", "markersize": 3.0}) if len(curve.x) == 1 else {}
 
 
-def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
+def _line(axes: Any, figure: FigureData, curve: Curve, rank: int, bottom: float | None) -> None:
     colour, above = (
-        LIGHT[FAMILIES[number]],
+        LIGHT[FAMILIES[rank]],
         {"measured": 4, "fit": 5, "paper": 6}.get(curve.kind, 3),
     )
     points = sorted(curve.rows(), key=lambda row: row[0])
     x, y, low, high = zip(*points, strict=True)
-    axes.plot(
-        x,
-        _lift(y, bottom),
-        color=colour,
-        zorder=above,
-        **LINES[curve.kind],
-        **_marker(curve, number),
-    )
+    look = LINES[curve.kind] | _shared_edge(figure, curve, bottom) | _marker(curve, rank)
+    axes.plot(x, _lift(y, bottom), color=colour, zorder=above, **look)
     if curve.low and len(x) > 1:
         axes.fill_between(
             x,
@@ -225,16 +223,31 @@ def _line(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
         )
 
 
-def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: float | None) -> None:
+def _shared_edge(figure: FigureData, curve: Curve, bottom: float | None) -> dict[str, Any]:
+    """Dashes that take turns, where several floors lie on the lower edge: each stays visible."""
+    if bottom is None or curve.kind != "floor":
+        return {}
+    edge = [
+        c
+        for c in figure.curves
+        if c.kind == "floor" and all(y == bottom for y in _lift(c.y, bottom))
+    ]
+    if curve not in edge or len(edge) < 2:
+        return {}
+    turn = 7.0
+    return {"linestyle": (-turn * edge.index(curve), (4, turn * len(edge) - 4))}
+
+
+def _dots(axes: Any, figure: FigureData, curve: Curve, rank: int, bottom: float | None) -> None:
     """One row per category; families side by side, the numbers of one family on one line."""
-    colour, count = LIGHT[FAMILIES[number]], len(figure.families)
+    colour, count = LIGHT[FAMILIES[rank]], len(figure.families)
     shared = [
         row
         for other in figure.families
         for row in [{x for c in figure.curves if c.family == other for x in c.x}]
     ]
     overlap = any(a & b for i, a in enumerate(shared) for b in shared[:i])
-    shift = (number - (count - 1) / 2) * 0.6 / count if overlap else 0.0
+    shift = (rank - (count - 1) / 2) * 0.6 / count if overlap else 0.0
     for x, y, low, high in curve.rows():
         if y is None:
             continue
@@ -256,7 +269,7 @@ def _dots(axes: Any, figure: FigureData, curve: Curve, number: int, bottom: floa
                 color=colour,
                 linestyle="none",
                 zorder=5,
-                **_marker(curve, number, dots=True),
+                **_marker(curve, rank, dots=True),
             )
         else:
             axes.plot(
@@ -270,8 +283,10 @@ def _upright(axes: Any, figure: FigureData, bottom: float | None) -> None:
     places = sorted({x for curve in figure.curves for x in curve.x})
     if figure.x.scale == "log":
         axes.set_xscale("log")
-        axes.set_xlim(places[0] / 1.12, places[-1] * 1.12)
+        left = (places[-1] / places[0]) ** 0.05 if figure.x.named else 1.12
+        axes.set_xlim(places[0] / left, places[-1] * 1.12)
         log_ticks(axes.xaxis, places[0], places[-1], places)
+        _name_places(axes.xaxis, figure)
     elif len(places) <= 10 and all(float(x).is_integer() for x in places):
         axes.set_xticks(places, [f"{x:g}" for x in places])
     if bottom is not None:
@@ -301,7 +316,7 @@ def _log_values(
     ]
     drawn = [v for c in figure.curves for v in (*c.y, *c.low) if v is not None]
     shown = [v for v in drawn if v > bottom] or [bottom * 10]
-    zero = any(v == 0 for c in figure.curves for v in c.y)
+    zero = any(v is not None and v <= bottom for c in figure.curves for v in c.y)
     low, high = min(shown), max([*positive, *shown])
     margin = (high / low) ** 0.06 * 1.15
     set_scale("log")
@@ -310,7 +325,51 @@ def _log_values(
     log_ticks(axis, low / margin, high * margin)
     if zero:
         ticks = [tick for tick in axis.get_ticklocs() if tick > bottom * 1.01]
-        axis.set_ticks([bottom, *ticks], labels=["0", *(superscript(tick) for tick in ticks)])
+        least = figure.y.least
+        edge = "0" if least is None else f"< {superscript(least)}"
+        axis.set_ticks([bottom, *ticks], labels=[edge, *(superscript(tick) for tick in ticks)])
+
+
+def _name_places(axis: Any, figure: FigureData) -> None:
+    """Words instead of numbers at the places that have them."""
+    words = dict(figure.x.named)
+    if words:
+        numbers = {x for c in figure.curves for x in c.x} - set(words)
+        places = sorted({*numbers, *words})
+        axis.set_ticks(places, labels=[words.get(x) or number(x) for x in places])
+
+
+def _notes(canvas: Figure, axes: Any, figure: FigureData, bottom: float | None) -> None:
+    """The words of curves that carry some, right of their first point, moved apart."""
+    noted = [
+        (curve, min(row for row in curve.rows() if row[1] is not None))
+        for curve in figure.curves
+        if curve.note and any(y is not None for y in curve.y)
+    ]
+    if not noted:
+        return
+    places = [(row[0], _lift((row[1],), bottom)[0]) for _, row in noted]
+    frame = axes.get_window_extent()
+    inside = [axes.transData.transform(place) - (frame.x0, frame.y0) for place in places]
+    lifted = [
+        y + (0 if curve.kind == "paper" else 8)
+        for (curve, _), (_, y) in zip(noted, inside, strict=True)
+    ]
+    lowest = min(lifted) / frame.height  # or a note would stand on the lowest line
+    apart = spread([y / frame.height for y in lifted], 13 / frame.height, lowest, 0.98)
+    for (curve, _), (x, _), y in zip(noted, inside, apart, strict=True):
+        aside = 10 if curve.kind == "paper" else 3
+        axes.text(
+            (x + aside) / frame.width,
+            y,
+            curve.note,
+            transform=axes.transAxes,
+            color=LIGHT[FAMILIES[figure.families.index(curve.family)]],
+            fontsize=8.5,
+            va="center",
+            ha="left",
+            zorder=7,
+        )
 
 
 def _head(canvas: Figure, figure: FigureData) -> float:
@@ -373,8 +432,8 @@ def _name_lines(canvas: Figure, axes: Any, figure: FigureData, bottom: float | N
     """Each family's name right of the plot, joined to the end of its line."""
     ends = [_end(figure, family, bottom) for family in figure.families]
     named = [
-        (family, number, *end)
-        for number, (family, end) in enumerate(zip(figure.families, ends, strict=True))
+        (family, rank, *end)
+        for rank, (family, end) in enumerate(zip(figure.families, ends, strict=True))
         if end
     ]
     look = {
@@ -386,8 +445,8 @@ def _name_lines(canvas: Figure, axes: Any, figure: FigureData, bottom: float | N
         "fontweight": "bold",
     }
     notes = []
-    for family, number, x, y in named:
-        colour = LIGHT[FAMILIES[number]]
+    for family, rank, x, y in named:
+        colour = LIGHT[FAMILIES[rank]]
         arrow = {
             "arrowstyle": "-",
             "color": colour,

@@ -1,24 +1,31 @@
-"""From judged studies to a report: sections, one figure per study, specs, and the rates."""
+"""From judged studies to a report: sections, figures and tables of each study, specs, and the
+rates.
+"""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headcount.core.spec import plain
 from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
+from headcount.lab.judge.hypothesis import Reported
 from headcount.lab.judge.statistics import FEWEST_SEEDS
-from headcount.lab.study import Study, Variant
+from headcount.lab.study import Study, StudyRole, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Report, Section, SpecFile
-from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData
+from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData, Place
+from headcount.report.headline import all_reported, headline_figure, headline_series
 from headcount.report.rate_figures import RATES, rate_figures, rate_table
-from headcount.report.wording import plural
+from headcount.report.study_tables import study_tables
+from headcount.report.wording import number, plural
 
 if TYPE_CHECKING:
     from headcount.experiments.errata import Erratum
     from headcount.experiments.further.rates import RateTable
+    from headcount.experiments.tuning import Pilot
 
 
 def report_of(
@@ -31,17 +38,21 @@ def report_of(
     seconds: float,
     store: str,
     versions: dict[str, str],
+    pilots: "Mapping[str, Pilot] | None" = None,
 ) -> Report:
-    """Everything that `headcount reproduce` shows."""
-    said = {
-        o.study.id: tuple(map(str, h.reported))
-        for o in outcomes
-        if (h := o.study.hypothesis) is not None
-    }
+    """Everything that `headcount reproduce` shows. `pilots` are those of the registered settings,
+    by 'insight/arm'.
+    """
+    said = all_reported(outcomes)
     drawn = [
         figure
         for outcome in outcomes
         for figure in study_figures(outcome, said.get(outcome.study.id, ()))
+    ]
+    tables = [
+        table
+        for outcome in outcomes
+        for table in study_tables(outcome, said.get(outcome.study.id, ()))
     ]
     return Report(
         title="Headcount: the experiments, their verdicts and the four numbers",
@@ -51,12 +62,24 @@ def report_of(
         sections=(*_sections(outcomes), *((RATES,) if rates else ())),
         outcomes=tuple(outcomes),
         figures=(*drawn, *rate_figures(rates)),
-        tables=(rate_table(rates),) if rates else (),
+        tables=(*tables, *((rate_table(rates),) if rates else ())),
         errata=tuple(errata),
         specs=tuple(spec_file(outcome.study) for outcome in outcomes),
         versions=tuple(sorted(versions.items())),
         store=store,
+        pilots={name: pilot_text(pilot) for name, pilot in (pilots or {}).items()},
     )
+
+
+def pilot_text(pilot: "Pilot") -> str:
+    """What was chosen, and how much better it was than the next."""
+    medians = {setting: float(np.median(losses)) for setting, losses in pilot.losses.items()}
+    ranked = sorted(medians, key=lambda setting: medians[setting])
+    seeds = max(map(len, pilot.losses.values()))
+    told = f"best of {len(ranked)} settings on {seeds} pilot seeds: {number(medians[pilot.chosen])}"
+    if len(ranked) > 1:
+        told += f"; next {ranked[1].label}: {number(medians[ranked[1]])}"
+    return told
 
 
 def _sections(outcomes: Iterable[StudyOutcome]) -> list[Section]:
@@ -84,7 +107,28 @@ def _capital(note: str) -> str:
     return f"{note[0].upper()}{note[1:]}" if first.isalpha() and len(first) > 1 else note
 
 
-def study_figures(outcome: StudyOutcome, reported: Sequence[str] = ()) -> list[FigureData]:
+def study_figures(outcome: StudyOutcome, reported: Sequence[Reported] = ()) -> list[FigureData]:
+    """The figures of a study by its role, and the learning curves of the arms that were judged."""
+    study = outcome.study
+    if study.role is StudyRole.HEADLINE:
+        made = headline_figure(
+            headline_series(outcome, reported),
+            name=study.key,
+            section=study.id,
+            title=study.title,
+            y_label=study.y_label,
+            asked=asked(study),
+        )
+        return [] if made is None else [made]
+    placed = all(each.arm.x is not None for each in outcome.arms)
+    tabled = study.role is StudyRole.READING_MAP or (
+        study.role is StudyRole.SIZE_TABLE and not placed
+    )
+    drawn = [] if tabled else _loss_figures(outcome, tuple(map(str, reported)))
+    return [*drawn, *curve_figures(outcome)]
+
+
+def _loss_figures(outcome: StudyOutcome, reported: Sequence[str]) -> list[FigureData]:
     """One figure, or one per panel: losses that count different things share no axis."""
     study = outcome.study
     if not study.panels:
@@ -153,9 +197,17 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
     """What the curves are; what the paper's markers stand for; the question."""
     kinds = {curve.kind for curve in curves}
     few = len(outcome.study.seeds) < FEWEST_SEEDS  # `summarised`: too few for an interval
-    ends = "lowest to the highest seed" if few else "lowest to the highest 90% interval of a cell"
+    several = len(outcome.study.cells) > 1
     mean = "geometric mean" if outcome.study.ratios else "mean"
-    told = [f"Learned: {mean} over seeds and cells; the band reaches from the {ends}."]
+    over = "seeds and cells" if several else "seeds"
+    ends = (
+        "the band reaches from the lowest to the highest seed"
+        if few
+        else "the band reaches from the lowest to the highest 90% interval of a cell"
+        if several
+        else "the band is its 90% interval"
+    )
+    told = [f"Learned: {mean} over {over}; {ends}."]
     if "cell" in kinds:
         told.append(f"Thin lines: the cells {', '.join(outcome.study.cells)} one by one.")
     if "floor" in kinds:
@@ -176,8 +228,8 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
 
 def asked(study: Study) -> str:
     """The question; a claim under test is called so, lest it reads as a finding."""
-    tested = study.hypothesis is not None and study.question == study.hypothesis.claim
-    return f"Claim tested: {study.question}" if tested else study.question
+    claims = [claim.claim for claim in study.claims]
+    return f"Claim tested: {study.question}" if study.question in claims else study.question
 
 
 def _place(outcome: ArmOutcome) -> float:
@@ -273,6 +325,55 @@ def _pooled(outcome: ArmOutcome, ratio: bool) -> tuple[float, float, float] | No
     means = np.array([cell.mean for cell in cells])
     mean = float(10 ** np.log10(means).mean()) if ratio else float(means.mean())
     return min(mean, *(cell.low for cell in cells)), mean, max(mean, *(cell.high for cell in cells))
+
+
+def curve_figures(outcome: StudyOutcome) -> list[FigureData]:
+    """Learning curves of the arms that claims are about, so many to a figure as there are
+    colours; those of losses that count different things apart.
+    """
+    study = outcome.study
+    judged = dict.fromkeys(arm for h in study.hypotheses for arm in h.arms)
+    groups: dict[str, list[Curve]] = {}
+    for each in outcome.arms:
+        if each.arm.name in judged and (curve := _learning(each)) is not None:
+            groups.setdefault(study.loss_name(each.arm), []).append(curve)
+    parts = [
+        (label, curves[i : i + MOST_FAMILIES])
+        for label, curves in groups.items()
+        for i in range(0, len(curves), MOST_FAMILIES)
+    ]
+    caption = (
+        "Median over seeds at the log points; the band reaches from the lowest to the highest."
+    )
+    return [
+        FigureData(
+            f"{study.key}-curves" + (f"-{i}" if len(parts) > 1 else ""),
+            study.id,
+            f"Learning curves: {study.title[:1].lower()}{study.title[1:]}",
+            Axis("step", "log"),
+            Axis(label, "log" if study.y_log else "linear"),
+            tuple(curves),
+            caption,
+            Place.FOLDED,
+        )
+        for i, (label, curves) in enumerate(parts, start=1)
+    ]
+
+
+def _learning(each: ArmOutcome) -> Curve | None:
+    """From the first step on; as far as half of the seeds go."""
+    curve = each.curve
+    points = [
+        (float(step), low, median, high if math.isfinite(high) else median)
+        for step, median, low, high in zip(
+            curve.steps, curve.median, curve.low, curve.high, strict=True
+        )
+        if step > 0 and math.isfinite(median)
+    ]
+    if len(points) < 2:
+        return None
+    x, low, y, high = zip(*points, strict=True)
+    return Curve(f"{each.arm.name} learning", "measured", x, y, low, high, each.arm.name)
 
 
 def spec_file(study: Study) -> SpecFile:

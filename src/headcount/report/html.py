@@ -10,7 +10,7 @@ what comes out is well formed and escaped.
 import functools
 import importlib.resources
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,14 +18,15 @@ import jinja2
 from markupsafe import Markup
 
 from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
-from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS
-from headcount.lab.judge.statistics import FEWEST_SEEDS, Scale
-from headcount.lab.judge.verdict import Outcome
+from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS, Kind
+from headcount.lab.judge.statistics import Looks, Scale
+from headcount.lab.judge.verdict import Outcome, Verdict
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
-from headcount.report.document import Report, Section
-from headcount.report.figure_data import KIND_TEXT, FigureData
+from headcount.report.document import Cell, Report, Section
+from headcount.report.figure_data import KIND_TEXT, FigureData, Place
+from headcount.report.grid import COLUMNS, amount, grid, in_order, judges_training, opening
 from headcount.report.palette import BADGES, DARK, LIGHT
-from headcount.report.wording import describe, duration, interval, number, plural
+from headcount.report.wording import describe, duration, interval, number, percent, plural, rounded
 
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 COLOURED = ("style", "fill", "stroke")
@@ -85,6 +86,7 @@ LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones
 def html(report: Report, drawings: Mapping[str, bytes]) -> str:
     """The whole page. `drawings` holds each figure's SVG by the figure's name."""
     template = _environment().get_template("report.html")
+    verdicts, lead = report.verdicts, report.headline
     sections = [
         (title, [_section(report, s, drawings) for s in report.sections if s.check is check])
         for title, check in SECTIONS
@@ -93,10 +95,13 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         report=report,
         style=Markup(style_sheet()),  # ours, from the package
         sections=sections,
-        counts=[
-            (outcome, sum(verdict.outcome is outcome for verdict in report.verdicts))
-            for outcome in Outcome
-        ],
+        opening=opening(verdicts, report.profile),
+        grid=grid(verdicts),
+        sectioned=[section.id for section in report.sections],
+        columns=list(COLUMNS.values()),
+        further=[verdict for verdict in verdicts if verdict.further],
+        trained=judges_training(verdicts),
+        headline=None if lead is None else _figure(lead, drawings[lead.name]),
         diagnosed=[
             (outcome.study.key, arm, diagnosis)
             for outcome in report.outcomes
@@ -104,7 +109,7 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         ],
         methods={
             "scales": list(Scale),
-            "fewest": FEWEST_SEEDS,
+            "looks": Looks(),
             "far": FAR_ABOVE_FLOOR,
             "equal": EQUAL_PARAMETERS,
         },
@@ -146,16 +151,57 @@ def _section(report: Report, section: Section, drawings: Mapping[str, bytes]) ->
     outcomes = [outcome for outcome in report.outcomes if outcome.study.id == section.id]
     return {
         "section": section,
-        "judged": [outcome for outcome in outcomes if outcome.verdict is not None],
+        "judged": [
+            (verdict, _settings(report, outcomes, verdict)) for verdict in in_order(outcomes)
+        ],
         "arms": [group for outcome in outcomes for group in _grouped(outcome)],
         "doubts": [doubt for outcome in outcomes for doubt in outcome.doubts()],
         "figures": [
             _figure(figure, drawings[figure.name])
             for figure in report.figures
-            if figure.section == section.id
+            if figure.section == section.id and figure is not report.headline
         ],
         "tables": [table for table in report.tables if table.section == section.id],
     }
+
+
+def _settings(
+    report: Report, outcomes: Sequence[StudyOutcome], verdict: Verdict
+) -> list[tuple[str, str, str]]:
+    """Arm, what it was trained with, and how that was chosen: for the arms of a claim."""
+    found = []
+    for study in (outcome.study for outcome in outcomes):
+        for hypothesis in (h for h in study.hypotheses if h.key == verdict.key):
+            for arm in (arm for arm in study.arms if arm.name in hypothesis.arms):
+                pilot = report.pilots.get(f"{study.id}/{arm.name}", "")
+                found.append((arm.name, setting(arm.run), pilot))
+    return [row for row in found if row[1] or row[2]]
+
+
+def setting(run: Mapping[str, Any]) -> str:
+    """The tuned fields of a run in words.
+
+    >>> setting({"train": {"lr": 0.003, "schedule": {"shape": "cosine"}, "steps": 10_000}})
+    'lr 0.003, cosine, 10000 steps'
+    """
+    train, bias = run.get("train", {}), run.get("model", {}).get("bias")
+    shape = train.get("schedule", {}).get("shape")
+    steps = train.get("steps")
+    spread = bias.get("spacing") if isinstance(bias, Mapping) else None
+    told = (
+        f"lr {number(train['lr'])}" if "lr" in train else "",
+        str(shape or ""),
+        f"{steps} steps" if steps else "",
+        f"rates {spread} in [{number(bias['low'], 2)}, {number(bias['high'], 2)}]"
+        if isinstance(bias, Mapping) and spread and {"low", "high"} <= set(bias)
+        else "",
+    )
+    return ", ".join(filter(None, told))
+
+
+def anchor(verdict: Verdict) -> str:
+    """The id of a verdict on the page."""
+    return "verdict-" + re.sub(r"[^\w-]+", "-", verdict.key).strip("-")
 
 
 def _grouped(outcome: StudyOutcome) -> list[tuple[StudyOutcome, str, list[ArmOutcome]]]:
@@ -174,14 +220,7 @@ def _trained(each: ArmOutcome, outcome: StudyOutcome) -> float | None:
 
 def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
     rows = [
-        (
-            curve.family,
-            KIND_TEXT[curve.kind],
-            figure.x.categories[int(x)] if figure.x.scale == "category" else x,
-            y,
-            low,
-            high,
-        )
+        (curve.family, KIND_TEXT[curve.kind], figure.place_name(x), y, low, high)
         for curve in figure.curves
         for x, y, low, high in curve.rows()
     ]
@@ -208,8 +247,14 @@ def _environment() -> jinja2.Environment:
         "interval": interval,
         "duration": duration,
         "badge": badge,
+        "anchor": anchor,
+        "percent": percent,
+        "rounded": rounded,
+        "amount": amount,
+        "label": lambda verdict: COLUMNS[verdict.kind],
         "plural": plural,
         "trained": _trained,
     }
-    environment.globals["badges"] = BADGES
+    environment.globals |= {"badges": BADGES, "Place": Place, "Outcome": Outcome, "Kind": Kind}
+    environment.tests["noted"] = lambda value: isinstance(value, Cell)
     return environment

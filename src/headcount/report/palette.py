@@ -48,7 +48,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 @dataclasses.dataclass(frozen=True)
 class Badge:
     """How an outcome looks: its name in the style sheet, a sign, a colour for text on each
-    background.
+    background. What was not judged has no sign: it must not look like a verdict.
     """
 
     css: str
@@ -63,9 +63,9 @@ class Badge:
 
 BADGES = {
     Outcome.SUPPORTED: Badge("supported", "✓", "#0b6b3a", "#5fd39a"),
-    Outcome.NOT_SUPPORTED: Badge("not", "✗", "#b3261e", "#ff9a90"),
-    Outcome.INCONCLUSIVE: Badge("inconclusive", "?", "#7a5a00", "#e3c45a"),
-    Outcome.OUTSIDE: Badge("outside", "∉", "#4a4f9c", "#b3b8ff"),
+    Outcome.REFUTED: Badge("refuted", "✗", "#b3261e", "#ff9a90"),
+    Outcome.UNDECIDED: Badge("undecided", "?", "#7a5a00", "#e3c45a"),
+    Outcome.NOT_JUDGED: Badge("unjudged", "", "#57606a", "#a3adb8"),
 }
 
 

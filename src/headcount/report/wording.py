@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 from headcount.lab.judge.statistics import Interval
 from headcount.report.figure_data import Curve, FigureData
@@ -43,12 +44,50 @@ def exact(value: float | int | None) -> str:
 
 
 def interval(ends: Interval | None) -> str:
-    """'[0.9, 1.5]', or '' for none.
+    """'[0.9, 1.5]', or '' for none; an end may be infinite.
 
-    >>> interval(Interval(0.9, 1.5)), interval(None)
-    ('[0.9, 1.5]', '')
+    >>> interval(Interval(0.9, 1.5)), interval(Interval(0.9, math.inf)), interval(None)
+    ('[0.9, 1.5]', '[0.9, ∞]', '')
     """
-    return "" if ends is None else f"[{number(ends.low)}, {number(ends.high)}]"
+    if ends is None:
+        return ""
+    low, high = (
+        number(end) if math.isfinite(end) else ("∞" if end > 0 else "-∞")
+        for end in (ends.low, ends.high)
+    )
+    return f"[{low}, {high}]"
+
+
+def listed(words: Sequence[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def rounded(value: float) -> str:
+    """Two digits, as one would say them: of seeds, and of factors.
+
+    >>> [rounded(v) for v in (1.74, 18.2, 6526, 31_415.9, 2.2e7)]
+    ['1.7', '18', '6,500', '31,000', '2.2e7']
+    """
+    if value < 10 or value >= 1e6:
+        return number(float(value), 2)
+    return f"{float(f'{value:.2g}'):,.0f}"
+
+
+def percent(share: float | None) -> str:
+    """A chance, never rounded to certainty.
+
+    >>> percent(0.934), percent(0.99996), percent(0.0), percent(None)
+    ('93%', '> 99%', '< 1%', '–')
+    """
+    if share is None:
+        return MISSING
+    if share > 0.99:
+        return "> 99%"
+    return "< 1%" if share < 0.01 else f"{share:.0%}"
 
 
 def plural(text: str) -> str:
@@ -97,6 +136,5 @@ def _told(figure: FigureData, curve: Curve) -> str:
             + "."
         )
     (x0, y0), (x1, y1) = min(seen), max(seen)
-    return f"{name}: {number(y0)} at {number(x0)}" + (
-        f", {number(y1)} at {number(x1)}." if x1 != x0 else "."
-    )
+    start, end = (number(figure.place_name(x)) for x in (x0, x1))
+    return f"{name}: {number(y0)} at {start}" + (f", {number(y1)} at {end}." if x1 != x0 else ".")

@@ -16,6 +16,7 @@ from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
 from headcount.report import figures
 from headcount.report.document import Report
 from headcount.report.folder import write_files
+from headcount.report.grid import in_order
 from headcount.report.html import html
 from headcount.report.wording import exact
 
@@ -92,6 +93,7 @@ NUMBERS = (
     "float32",
     "bfloat16",
     "learned",
+    "learned_median",
     "learned_low",
     "learned_high",
     "accuracy",
@@ -133,6 +135,7 @@ def _values(
         numbers.float32,
         numbers.bfloat16,
         learned.mean,
+        learned.median,
         learned.low,
         learned.high,
         learned.accuracy,
@@ -144,6 +147,8 @@ def _values(
 
 
 def verdict_rows(outcomes: Sequence[StudyOutcome], profile: str) -> dict[str, Any]:
-    """What a reproduction found, as plain values that do not change from run to run."""
-    judged = [outcome for outcome in outcomes if outcome.verdict is not None]
-    return {"verdicts": [outcome.verdict_json() for outcome in judged], "profile": str(profile)}
+    """What a reproduction found, as plain values that do not change from run to run: exists,
+    trained and contrast of each insight, then the further claims.
+    """
+    found = [verdict.to_json() for verdict in in_order(outcomes)]
+    return {"profile": str(profile), "verdicts": found}
