@@ -252,10 +252,13 @@ def test_more_curves_than_colours_make_more_figures():
     claim = dataclasses.replace(CLAIM, parts=parts)
     made = outcome([dataclasses.replace(learned(n, [0.5] * 3), curve=FALLING) for n in names])
     made = dataclasses.replace(made, study=dataclasses.replace(made.study, hypotheses=(claim,)))
-    assert [(f.name, len(f.families)) for f in curve_figures(made)] == [
+    many, few = curve_figures(made)
+    assert [(f.name, len(f.families)) for f in (many, few)] == [
         ("t-as-written-curves-1", 7),
         ("t-as-written-curves-2", 2),
     ]
+    assert not any(curve.low for curve in many.curves)  # seven bands would cover each other
+    assert all(curve.low for curve in few.curves)
 
 
 def test_a_pilot_says_how_much_better_its_choice_was():

@@ -82,7 +82,7 @@ LABEL_ORDER = (
     "paper",
 )  # which curve of a family carries its name
 TITLE_CHARACTERS, KEY_CHARACTERS, NAME_CHARACTERS = 76, 105, 28  # that fit into the width
-MARKED = 24  # curves of more points are drawn without markers
+MARKED = 15  # curves of more points are drawn without markers
 
 
 def files(figure: FigureData) -> dict[str, bytes]:

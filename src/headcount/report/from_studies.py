@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from headcount.experiments.further.rates import RateTable
     from headcount.experiments.tuning import Pilot
 
+MOST_BANDS = 3  # of learning curves in one figure: more would cover each other
+
 
 def report_of(
     outcomes: Sequence[StudyOutcome],
@@ -342,9 +344,6 @@ def curve_figures(outcome: StudyOutcome) -> list[FigureData]:
         for label, curves in groups.items()
         for i in range(0, len(curves), MOST_FAMILIES)
     ]
-    caption = (
-        "Median over seeds at the log points; the band reaches from the lowest to the highest."
-    )
     return [
         FigureData(
             f"{study.key}-curves" + (f"-{i}" if len(parts) > 1 else ""),
@@ -352,12 +351,21 @@ def curve_figures(outcome: StudyOutcome) -> list[FigureData]:
             f"Learning curves: {study.title[:1].lower()}{study.title[1:]}",
             Axis("step", "log"),
             Axis(label, "log" if study.y_log else "linear"),
-            tuple(curves),
-            caption,
+            tuple(curves if len(curves) <= MOST_BANDS else map(_without_band, curves)),
+            "Median over seeds at the log points"
+            + (
+                "; the band reaches from the lowest to the highest."
+                if len(curves) <= MOST_BANDS
+                else "."
+            ),
             Place.FOLDED,
         )
         for i, (label, curves) in enumerate(parts, start=1)
     ]
+
+
+def _without_band(curve: Curve) -> Curve:
+    return dataclasses.replace(curve, low=(), high=())
 
 
 def _learning(each: ArmOutcome) -> Curve | None:
