@@ -21,10 +21,16 @@ from typing import Any
 from headcount.core.errors import require
 from headcount.experiments.tuning import SPREADS
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Profile
+from headcount.lab.study import Profile, Study
 from headcount.memory.named import targets
 from headcount.memory.named.corpus import LARGEST_BYTE
 from headcount.memory.named.text import AbstractText
+
+
+def not_run(study: Study) -> Study:
+    """The claims of a study that a profile has no time for: registered, and not judged here."""
+    return dataclasses.replace(study, seeds=())
+
 
 # --- heads with a linear readout ------------------------------------------------------------------
 

@@ -256,7 +256,7 @@ def _outcome(
 ) -> StudyOutcome:
     mine_keys = {h.key for h in study.hypotheses} | {e.key for e in study.existences}
     arms = []
-    for arm in study.arms:
+    for arm in study.arms if study.seeds else ():
         mine = [run for run in runs if run.study == study.key and run.arm == arm.name]
         learned = []
         for cell in study.cells:

@@ -107,6 +107,7 @@ class Study:
     # series → its own y label, where losses count different things
     panels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     role: StudyRole = StudyRole.PLAIN
+    name: str = ""  # tells studies of one variant and role apart
 
     def __post_init__(self):
         names = [arm.name for arm in self.arms]
@@ -159,4 +160,5 @@ class Study:
     def key(self) -> str:
         """A short unique name."""
         shown = "" if self.role is StudyRole.PLAIN else f"-{self.role}"
-        return f"{self.id}-{self.variant}{shown}".replace(" ", "-")
+        named = f"-{self.name}" if self.name else ""
+        return f"{self.id}-{self.variant}{shown}{named}".replace(" ", "-")
