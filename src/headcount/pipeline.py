@@ -114,6 +114,7 @@ def _reproduce(
     say: Say,
 ) -> Reproduction:
     from headcount.experiments.computed import Computations, Processes
+    from headcount.experiments.tuning import registration
     from headcount.lab.run_studies import run_studies
     from headcount.lab.sweep.local_engine import LocalEngine
     from headcount.report.from_studies import report_of
@@ -141,6 +142,7 @@ def _reproduce(
             seconds=seconds,
             store=STORE,
             versions=done.versions,
+            pilots=registration(),
         )
         say("figures")
         page = write(report, folder, processes.map)
@@ -168,10 +170,9 @@ def _check(corpus: str | None, folder: Path, profile: Profile, workers: int | No
         "an output folder outside the corpus",
         "choose one with -o",
     )
-    from headcount.experiments.paper.experiment_1a import SIZES
-    from headcount.experiments.recipes import check_corpus
+    from headcount.experiments.recipes import TEXT_SIZES, check_corpus
 
-    check_corpus(SIZES[profile], corpus)  # those of 3b are alike
+    check_corpus(TEXT_SIZES[profile], corpus)
 
 
 def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:

@@ -56,7 +56,7 @@ class Scale(enum.Enum):
     def __init__(self, unit: str, margin: float):
         self.unit, self.margin = unit, margin
 
-    def level(self, value: np.ndarray, trivial: float) -> np.ndarray:
+    def level(self, value: np.ndarray | np.float64, trivial: float) -> np.ndarray:
         """The function of a loss whose differences are the effects: for explained variance the
         share of the trivial loss that is left.
         """
