@@ -4,14 +4,7 @@ import pytest
 
 from headcount.core.overrides import merged
 from headcount.experiments import studies_of
-from headcount.experiments.paper import (
-    experiment_1b,
-    experiment_2a,
-    experiment_2b,
-    experiment_3a,
-    experiment_4a,
-    experiment_4b,
-)
+from headcount.experiments.paper import experiment_1b, experiment_2a, experiment_2b, experiment_3a
 from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS
 from headcount.lab.run_studies import parameters, planned
 from headcount.lab.study import Profile, Variant
@@ -19,14 +12,7 @@ from headcount.train.run import train_group
 from headcount.train.run_plan import shape_key
 from headcount.train.run_spec import RunSpec
 
-TOY = {
-    "1b": experiment_1b,
-    "2a": experiment_2a,
-    "2b": experiment_2b,
-    "3a": experiment_3a,
-    "4a": experiment_4a,
-    "4b": experiment_4b,
-}
+TOY = {"1b": experiment_1b, "2a": experiment_2a, "2b": experiment_2b, "3a": experiment_3a}
 SEEDS = {Profile.SMOKE: 3, Profile.LAPTOP: 5, Profile.FULL: 10}
 CELLS = {Profile.SMOKE: 1, Profile.LAPTOP: 4, Profile.FULL: 4}
 
@@ -39,10 +25,7 @@ def test_studies_are_well_formed(name, profile):
     assert len({study.key for study in found}) == len(found)
     by_variant = {study.variant: study for study in found}
     assert {Variant.AS_WRITTEN, Variant.AS_MEANT} <= set(by_variant)
-    beside = {
-        "4a": {Variant.AS_WRITTEN},
-        "2a": set() if profile is Profile.SMOKE else {Variant.FURTHER},
-    }.get(name, set())
+    beside = {"2a": set() if profile is Profile.SMOKE else {Variant.FURTHER}}.get(name, set())
     assert {study.variant for study in found if study.hypothesis is not None} == {
         Variant.AS_MEANT
     } | beside
@@ -76,7 +59,7 @@ def test_smoke_has_few_shapes(name):
     assert len({shape_key(spec) for spec in specs}) <= 5
 
 
-@pytest.mark.parametrize("name", ["1b", "2a", "2b", "3a", "4b"])
+@pytest.mark.parametrize("name", ["1b", "2a", "2b", "3a"])
 def test_an_arm_trains(name):
     study = next(s for s in TOY[name].studies(Profile.SMOKE) if s.variant is Variant.AS_MEANT)
     changes = merged(
@@ -107,7 +90,7 @@ def test_which_claims_are_about_equal_parameters():
     }
     assert {
         name: sum(p.claim.equal_parameters for p in parts) for name, parts in claims.items()
-    } == {"1b": 2, "2a": 0, "2b": 0, "3a": 1, "4a": 0, "4b": 0}
+    } == {"1b": 2, "2a": 0, "2b": 0, "3a": 1}
 
 
 def test_equal_runs_of_1b_and_3a_are_trained_once():

@@ -113,7 +113,7 @@ def test_heavy_tails_reach_beyond_the_trained_length():
     ],
 )
 def test_floors_name_training_and_heads(loss, floor, more, failure):
-    study = meant(experiment_4a)
+    study = experiment_4a.learning_rates(Profile.LAPTOP)
     names = [arm.name for arm in study.arms]
     numbers = {name: Numbers(possible=more) for name in names} | {
         "lin-1": Numbers(possible=floor),
@@ -124,10 +124,8 @@ def test_floors_name_training_and_heads(loss, floor, more, failure):
 
 
 def test_floors_say_nothing_at_another_length_than_trained():
-    """Trained on 256 tokens and tested on 1000: a loss above the floor at 1000 may be
-    extrapolation.
-    """
-    study = experiment_4a.longer(Profile.LAPTOP)
+    """Trained on fewer tokens than tested: a loss above the floor may be extrapolation."""
+    (study,) = bias_studies(Profile.LAPTOP)
     numbers = {arm.name: Numbers(possible=1e-9) for arm in study.arms}
     found = observed_in(
         study, {arm.name: finals(eval_loss=0.2, train_loss=1e-8) for arm in study.arms}, numbers
@@ -141,7 +139,7 @@ def test_floors_say_nothing_at_another_length_than_trained():
 
 
 def test_the_cell_is_named_where_there_are_several():
-    study = next(s for s in experiment_4a.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT)
+    study = experiment_4a.learning_rates(Profile.LAPTOP)
     assert len(study.cells) > 1
     names = [arm.name for arm in study.arms]
     found = diagnosed_by(
@@ -181,7 +179,7 @@ def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
 
 
 def test_diverged_runs_have_no_pattern():
-    study = meant(experiment_4a)
+    study = experiment_4a.learning_rates(Profile.LAPTOP)
     numbers = {arm.name: Numbers(possible=0.1) for arm in study.arms}
     assert (
         observed_in(study, {arm.name: finals(eval_loss=math.inf) for arm in study.arms}, numbers)

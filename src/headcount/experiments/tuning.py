@@ -3,8 +3,8 @@
 A practitioner tunes what a paper leaves open, so every arm has a learning rate, a schedule and an
 initial spread of its rates of its own. They are the best of the grid below by the median loss over
 `PILOT_SEEDS`, which no verdict is judged on. What was chosen is in `registration.json` beside the
-losses of the whole pilot; `headcount reproduce --retune` repeats the pilot and shows what it would
-choose. Running an experiment costs the registered seeds only.
+losses of the whole pilot; `headcount reproduce --retune` repeats it (`experiments/pilot.py`) and
+shows what it would choose. Running an experiment costs the registered seeds only.
 
     >>> changes = Setting(0.003, Shape.COSINE, "uniform").changes(has_rates=True)
     >>> changes["train"]
@@ -15,7 +15,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -80,14 +80,23 @@ def grid(has_rates: bool) -> tuple[Setting, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Pilot:
-    """The losses of an arm over the grid, by seed (inf where it diverged), and the choice."""
+    """The losses of an arm over the grid, by seed (inf where it diverged), and the choice.
+
+    Settings that were given up after the first seed have one loss (`experiments/pilot.py`).
+    """
 
     losses: Mapping[Setting, tuple[float, ...]]
 
+    def median(self, setting: Setting) -> float:
+        return float(np.median(self.losses[setting]))
+
     @property
     def chosen(self) -> Setting:
-        """The smallest median; of equal ones the first of the grid."""
-        return min(self.losses, key=lambda setting: float(np.median(self.losses[setting])))
+        """The smallest median among those with the most seeds; of equal ones the first of the
+        grid.
+        """
+        most = max(map(len, self.losses.values()))
+        return min((s for s, tried in self.losses.items() if len(tried) == most), key=self.median)
 
     def to_json(self) -> dict[str, Any]:
         tried = [
@@ -136,13 +145,3 @@ def written(pilots: Mapping[str, Pilot], file: Path) -> None:
     """The registration file, one arm per line: a retuned arm changes one line."""
     lines = (f"{json.dumps(name)}: {json.dumps(pilots[name].to_json())}" for name in sorted(pilots))
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-def pilot_specs(arms: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, Setting, Any]]:
-    """The runs of a pilot: every arm in every setting, once per pilot seed."""
-    return [
-        (name, setting, {**in_setting(run, setting), "seed": seed})
-        for name, run in arms
-        for setting in grid(has_rates(run))
-        for seed in PILOT_SEEDS
-    ]
