@@ -14,6 +14,7 @@ import numpy as np
 
 from headcount.core.bits import fold
 from headcount.core.seeds import Seeds
+from headcount.memory.readouts import Weights
 from headcount.memory.target import AbstractTarget, Batch
 from headcount.train.compiled import compiled
 from headcount.train.data import Arrays, Sampler
@@ -23,12 +24,13 @@ from headcount.train.run_spec import Effort, Loss
 
 class Splits(NamedTuple):
     """What a run holds in memory. `train` is None for fresh data; the other two are
-    [batches, B, …].
+    [batches, B, …]. `weights` are what the target leaves to the seed of the run.
     """
 
     train: Batch | None
     validation: Batch | None
     test: Batch | None
+    weights: Weights = ()
 
 
 def splits_of(plan: Plan, seeds: Seeds) -> Splits:
@@ -38,11 +40,12 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
         return _rows(source, plan, seeds.root)
     if plan.loss is Loss.POPULATION:
         return Splits(None, None, None)
-    test = _drawn(source.held_out(), plan.precision, *plan.test)(seeds.data("test"))
+    weights = source.left_open(seeds.root)
+    test = _drawn(source.held_out(), plan.precision, *plan.test)(seeds.data("test"), weights)
     if not plan.samples:
-        return Splits(None, None, test)
+        return Splits(None, None, test, weights)
     count = plan.samples + plan.validation
-    every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"))
+    every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"), weights)
     every = jax.tree.map(lambda a: np.asarray(a)[0], every)
     train, kept = (
         jax.tree.map(lambda a, part=part: a[part], every)
@@ -54,17 +57,19 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
 @functools.lru_cache(maxsize=16)
 def _drawn(
     source: AbstractTarget | Sampler, precision: str, batches: int, batch: int, length: int
-) -> Callable[[jax.Array], Batch]:
-    """A compiled function from a key to [batches, B, …] sequences (`precision` tells calls in
-    different float types apart).
+) -> Callable[[jax.Array, Weights], Batch]:
+    """A compiled function from a key and the target's weights to [batches, B, …] sequences
+    (`precision` tells calls in different float types apart).
     """
 
-    def draw(key: jax.Array) -> Batch:
+    def draw(key: jax.Array, weights: Weights) -> Batch:
+        filled = source.filled(weights)
         return jax.lax.map(
-            lambda i: source.sample(fold(key, i), batch, length), jnp.arange(batches)
+            lambda i: filled.sample(fold(key, i), batch, length), jnp.arange(batches)
         )
 
-    return compiled(draw, jax.random.key(0), effort=Effort.LOW).call  # runs once
+    shapes = source.left_open(0)
+    return compiled(draw, jax.random.key(0), shapes, effort=Effort.LOW).call  # runs once
 
 
 def _rows(source: Arrays, plan: Plan, seed: int) -> Splits:
