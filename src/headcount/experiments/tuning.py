@@ -1,8 +1,10 @@
 """The settings in which each arm is judged: chosen on pilot seeds, then registered.
 
 A practitioner tunes what a paper leaves open, so every arm has a learning rate, a schedule and an
-initial spread of its rates of its own. They are the best of the grid below by the median loss over
-`PILOT_SEEDS`, which no verdict is judged on. What was chosen is in `registration.json` beside the
+initial spread of its rates of its own. They are the best of the grid below by the worst loss over
+`PILOT_SEEDS`, which no verdict is judged on: the best median would be at a learning rate so large
+that one run in three learns nothing. A setting whose first seed is worse than the worst of the
+chosen one needs no other seeds. What was chosen is in `registration.json` beside the
 losses of the whole pilot; `headcount reproduce --retune` repeats the pilot and shows what it would
 choose. Running an experiment costs the registered seeds only.
 
@@ -19,8 +21,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from headcount.core.errors import unknown
 from headcount.core.overrides import merged
@@ -86,8 +86,8 @@ class Pilot:
 
     @property
     def chosen(self) -> Setting:
-        """The smallest median; of equal ones the first of the grid."""
-        return min(self.losses, key=lambda setting: float(np.median(self.losses[setting])))
+        """The smallest worst loss; of equal ones the first of the grid."""
+        return min(self.losses, key=lambda setting: max(self.losses[setting]))
 
     def to_json(self) -> dict[str, Any]:
         tried = [
