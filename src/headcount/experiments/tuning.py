@@ -86,8 +86,12 @@ class Pilot:
 
     @property
     def chosen(self) -> Setting:
-        """The smallest worst loss; of equal ones the first of the grid."""
-        return min(self.losses, key=lambda setting: max(self.losses[setting]))
+        """The smallest worst loss among those with the most seeds; of equal ones the first of the
+        grid.
+        """
+        most = max(map(len, self.losses.values()))
+        tried = [setting for setting, losses in self.losses.items() if len(losses) == most]
+        return min(tried, key=lambda setting: max(self.losses[setting]))
 
     def to_json(self) -> dict[str, Any]:
         tried = [
