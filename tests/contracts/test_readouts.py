@@ -41,6 +41,8 @@ EXAMPLES = {
     "teacher": (4, 1, ball),
     "teacher:neurons=8,seed=3,current=true": (3, 2, ball),
     "teacher:neurons=16": (6, 3, vertices),
+    "relu-sum": (4, 1, vertices),
+    "relu-sum:neurons=5,seed=2,current=true": (3, 2, ball),
     "parity": (4, 1, vertices),
     "parity:current=true": (3, 2, ball),
     "product": (4, 1, ball),

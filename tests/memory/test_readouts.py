@@ -18,6 +18,7 @@ from headcount.memory.readouts import (
     Parity,
     Product,
     ReluNetwork,
+    ReluSum,
     Teacher,
     Triangle,
     readouts,
@@ -49,6 +50,27 @@ def test_teacher_beyond_enumeration_is_near_unit_variance():
     generator = np.random.default_rng(1)
     z = 2.0 * generator.integers(0, 2, (4000, 21, 1)) - 1
     assert Teacher()(jnp.asarray(z))[:, 0].var() == pytest.approx(1, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", [Teacher, ReluSum])
+def test_a_teacher_without_a_seed_is_filled_by_the_run(kind):
+    z = np.array([[0.5], [1.0], [-1.0]])
+    left = kind(seed=None)
+    with pytest.raises(InputError, match="without a seed"):
+        left.reference(z)
+    filled = left.filled(left.left_open(3, 1, seed=5))
+    assert filled.reference(z) == kind(seed=5).reference(z)
+    assert kind(seed=5).left_open(3, 1, seed=6) == ()
+    assert kind(seed=5).filled(()) == kind(seed=5)
+
+
+def test_the_printed_sum_has_outer_weights_1_and_is_affine_in_one_sign():
+    net = ReluSum(seed=3).network(2, 1)
+    assert set(net.a) == {1.0}
+    assert not net.c.any()
+    low, middle, high = (ReluSum(seed=3).reference(np.array([[0.0], [x]]))[0] for x in (-1, 0, 1))
+    assert middle == 0
+    assert high - low == pytest.approx(net.b.sum())
 
 
 def test_teacher_depends_on_its_seed_and_not_on_the_current_token():

@@ -1,10 +1,12 @@
 """The settings in which each arm is judged: chosen on pilot seeds, then registered.
 
 A practitioner tunes what a paper leaves open, so every arm has a learning rate, a schedule and an
-initial spread of its rates of its own. They are the best of the grid below by the median loss over
-`PILOT_SEEDS`, which no verdict is judged on. What was chosen is in `registration.json` beside the
-losses of the whole pilot; `headcount reproduce --retune` repeats it (`experiments/pilot.py`) and
-shows what it would choose. Running an experiment costs the registered seeds only.
+initial spread of its rates of its own. They are the best of the grid below by the worst loss over
+`PILOT_SEEDS`, which no verdict is judged on: the best median would be at a learning rate so large
+that one run in three learns nothing. A setting whose first seed is worse than the worst of the
+chosen one needs no other seeds. What was chosen is in `registration.json` beside the losses of the
+whole pilot; `headcount reproduce --retune` repeats it (`experiments/pilot.py`) and shows what it
+would choose. Running an experiment costs the registered seeds only.
 
     >>> changes = Setting(0.003, Shape.COSINE, "uniform").changes(has_rates=True)
     >>> changes["train"]
@@ -19,8 +21,6 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from headcount.core.errors import unknown
 from headcount.core.overrides import merged
@@ -92,11 +92,12 @@ class Pilot:
 
     @property
     def chosen(self) -> Setting:
-        """The smallest median among those with the most seeds; of equal ones the first of the
+        """The smallest worst loss among those with the most seeds; of equal ones the first of the
         grid.
         """
         most = max(map(len, self.losses.values()))
-        return min((s for s, tried in self.losses.items() if len(tried) == most), key=self.median)
+        tried = [setting for setting, losses in self.losses.items() if len(losses) == most]
+        return min(tried, key=lambda setting: max(self.losses[setting]))
 
     def to_json(self) -> dict[str, Any]:
         tried = [

@@ -48,6 +48,12 @@ class FixedMemory(AbstractMemory):
     def shortest(self):
         return self.lags[-1] + 1
 
+    def left_open(self, seed):
+        return self.readout.left_open(len(self.lags) + 1, self.inputs.dim, seed)
+
+    def filled(self, weights):
+        return dataclasses.replace(self, readout=self.readout.filled(weights)) if weights else self
+
     def evaluate(self, x, read=None):
         self.check_input(x)
         rows = (read or self.read).rows(x.shape[1])

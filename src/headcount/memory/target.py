@@ -20,7 +20,7 @@ from headcount.core.registry import Registry
 from headcount.memory.inputs import AbstractInputs
 from headcount.memory.kernels import AbstractKernel
 from headcount.memory.read import AbstractRead
-from headcount.memory.readouts import AbstractReadout
+from headcount.memory.readouts import AbstractReadout, Weights
 
 
 class Batch(NamedTuple):
@@ -120,6 +120,16 @@ class AbstractTarget(abc.ABC):
     @abc.abstractmethod
     def memory_profile(self) -> MemoryProfile:
         """The structure of the memory."""
+
+    def left_open(self, seed: int) -> Weights:
+        """What the target leaves to a run of this seed: the weights of a teacher that has no seed
+        of its own. Runs of different seeds then share one program, into which these go.
+        """
+        return ()
+
+    def filled(self, weights: Weights) -> "AbstractTarget":
+        """The target with what it left open; the arrays may be traced."""
+        return self
 
     def held_out(self) -> "AbstractTarget":
         """The target whose samples serve as test data. Fresh random sequences need no other; a

@@ -14,6 +14,7 @@ import numpy as np
 from headcount.core.errors import InputError, require
 from headcount.memory.named import targets
 from headcount.memory.read import AbstractRead, Everywhere, Last
+from headcount.memory.readouts import Weights
 from headcount.memory.target import AbstractTarget, Batch
 
 DEFAULT_LENGTH = 128
@@ -56,6 +57,13 @@ class Sampler:
 
     def sample(self, key: jax.Array, batch: int, length: int) -> Batch:
         return _batch(self.function(key, batch, length))
+
+    def left_open(self, seed: int) -> Weights:
+        """A function leaves nothing open."""
+        return ()
+
+    def filled(self, weights: Weights) -> "Sampler":
+        return self
 
     def held_out(self) -> "Sampler":
         return self

@@ -15,6 +15,7 @@ import numpy as np
 from headcount.core.bits import fold
 from headcount.core.seeds import Seeds
 from headcount.memory.named.text import repeated
+from headcount.memory.readouts import Weights
 from headcount.memory.target import AbstractTarget, Batch
 from headcount.train.compiled import compiled
 from headcount.train.data import Arrays, Sampler
@@ -25,13 +26,15 @@ from headcount.train.run_spec import Effort, Loss
 class Splits(NamedTuple):
     """What a run holds in memory. `train` is None for fresh data; the others are [batches, B, …].
 
-    `slices` are parts of the test reads, one for each name in `plan.slices`.
+    `slices` are parts of the test reads, one for each name in `plan.slices`. `weights` are what the
+    target leaves to the seed of the run.
     """
 
     train: Batch | None
     validation: Batch | None
     test: Batch | None
     slices: tuple[jax.Array, ...] = ()  # each [batches, B, R] bool
+    weights: Weights = ()
 
 
 def splits_of(plan: Plan, seeds: Seeds) -> Splits:
@@ -41,12 +44,13 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
         return _rows(source, plan, seeds.root)
     if plan.loss is Loss.POPULATION:
         return Splits(None, None, None)
-    test = _drawn(source.held_out(), plan.precision, *plan.test)(seeds.data("test"))
+    weights = source.left_open(seeds.root)
+    test = _drawn(source.held_out(), plan.precision, *plan.test)(seeds.data("test"), weights)
     slices = _slices(plan, test) if plan.slices else ()
     if not plan.samples:
-        return Splits(None, None, test, slices)
+        return Splits(None, None, test, slices, weights)
     count = plan.samples + plan.validation
-    every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"))
+    every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"), weights)
     every = jax.tree.map(lambda a: np.asarray(a)[0], every)
     train, kept = (
         jax.tree.map(lambda a, part=part: a[part], every)
@@ -66,17 +70,19 @@ def _slices(plan: Plan, test: Batch) -> tuple[jax.Array, jax.Array]:
 @functools.lru_cache(maxsize=16)
 def _drawn(
     source: AbstractTarget | Sampler, precision: str, batches: int, batch: int, length: int
-) -> Callable[[jax.Array], Batch]:
-    """A compiled function from a key to [batches, B, …] sequences (`precision` tells calls in
-    different float types apart).
+) -> Callable[[jax.Array, Weights], Batch]:
+    """A compiled function from a key and the target's weights to [batches, B, …] sequences
+    (`precision` tells calls in different float types apart).
     """
 
-    def draw(key: jax.Array) -> Batch:
+    def draw(key: jax.Array, weights: Weights) -> Batch:
+        filled = source.filled(weights)
         return jax.lax.map(
-            lambda i: source.sample(fold(key, i), batch, length), jnp.arange(batches)
+            lambda i: filled.sample(fold(key, i), batch, length), jnp.arange(batches)
         )
 
-    return compiled(draw, jax.random.key(0), effort=Effort.LOW).call  # runs once
+    shapes = source.left_open(0)
+    return compiled(draw, jax.random.key(0), shapes, effort=Effort.LOW).call  # runs once
 
 
 def _rows(source: Arrays, plan: Plan, seed: int) -> Splits:

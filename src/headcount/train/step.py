@@ -112,7 +112,8 @@ def next_batch(
     if plan.loss is Loss.POPULATION:
         return None, state.order
     if splits.train is None:
-        return plan.source.sample(fold(keys.data, state.step), plan.batch, plan.length), state.order  # type: ignore[union-attr]
+        source = plan.source.filled(splits.weights)  # type: ignore[union-attr]
+        return source.sample(fold(keys.data, state.step), plan.batch, plan.length), state.order
     epoch, place = state.step // plan.epoch, state.step % plan.epoch
     order = jax.lax.cond(
         place == 0,

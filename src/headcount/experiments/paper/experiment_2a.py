@@ -1,200 +1,201 @@
-"""Experiment 2a: does a complicated readout need neurons, not heads? (paper, Section 6;
-docs/errata.md#e20)
+"""Experiment 2a: with a complex readout and a simple memory neurons help markedly, heads bring
+almost no benefit. (Paper, Appendix H; docs/errata.md#e20.)
 
-As written: g*(x_99) is a function of one sign, which two neurons represent whatever it is, and lin
-or log heads do not reach lag 901 (or 99): neither width nor heads can show an effect of the
-architecture. As meant: a triangle wave of 32 teeth of x_{t-1}, x uniform on [-1, 1], one steep log
-head. With m < 63 neurons the floor is proved (`triangle_floor`), whatever the heads. Criterion:
-more neurons help, more heads do not. Further: the same wave with 4 teeth, which gradient descent
-does learn. It is judged too, beside the eight and on seeds of its own, since those of 32 teeth were
-seen before its criterion was fixed.
+The printed target g*(x_99) is a function of one sign, hence affine: two neurons are exact, and
+neither neurons nor heads can show an effect of the architecture. So the claim is judged where the
+question makes sense: a teacher of 64 ReLU neurons of one 8-dimensional token, one step back.
+
+    exists    one head and 64 neurons are exact
+    trained   one head and 256 neurons have a normalised squared error below 0.01
+    contrast  256 neurons beat 16 by a factor of 2, and 8 heads gain at most 0.01 of explained
+              variance on 1 (one-sided)
+
+Further claims: the same contrast as printed. The map shows which readings of the print give its two
+numbers.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from headcount.core.refs import Ref
-from headcount.experiments.recipes import (
-    FAR_SEEDS,
-    NEAR_TESTS,
-    SEEDS,
-    far_memory,
-    far_run,
-    rate_cells,
+from headcount.experiments import reading_map
+from headcount.experiments import sparse_runs as runs
+from headcount.experiments.reading_map import Size
+from headcount.experiments.sparse_runs import THRESHOLD, TRIVIAL
+from headcount.experiments.table_numbers import copied_numbers
+from headcount.experiments.tuning import tuned
+from headcount.lab.judge.existence import Can, Existence
+from headcount.lab.judge.hypothesis import (
+    BelowThreshold,
+    Benefit,
+    Hypothesis,
+    Kind,
+    NoBenefit,
+    Part,
+    Reported,
 )
-from headcount.experiments.sparse_floors import unreachable_numbers
-from headcount.experiments.triangle_floors import VARIANCE, triangle_numbers
-from headcount.lab.judge.hypothesis import Benefit, Hypothesis, NoBenefit, Part, Reported
 from headcount.lab.judge.statistics import Scale
+from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Profile, Study, Variant
 
-TEETH = 32
-FEW_TEETH = 4
-FEW_TEETH_SEEDS = 50  # the first of them, above those of the pilots and of 32 teeth
-LENGTH = 8
-FAR_HEADS = 8
-# "p large" is part of the repaired setting: 2^-16 or less of the next lag. Cells vary it within.
-STEEP: Mapping[str, Mapping[str, Any]] = {
-    "uniform": {"low": 16.0, "high": 32.0, "spacing": "uniform"},
-    "log-spaced": {"low": 16.0, "high": 64.0, "spacing": "log"},
-}
-STEPS = {Profile.SMOKE: 500, Profile.LAPTOP: 5000, Profile.FULL: 10000}
-NEURONS = {
-    Profile.SMOKE: (16, 256),
-    Profile.LAPTOP: (8, 16, 64, 256),
-    Profile.FULL: (8, 16, 32, 64, 256),
-}
-FEW_NEURONS = (4, 16, 256)
+Sizes = tuple[tuple[int, int], ...]  # heads and neurons
+
+JUDGED: Sizes = ((1, 16), (1, 256), (8, 256))
+SHOWN: Sizes = ((1, 64), (8, 16), (8, 64))  # the rest of the table, in the setting of 1 and 256
+PRINTED = "exp-2a"
 REPORTED = (Reported("MSE at small m", 0.49), Reported("MSE at large m", 0.002))
+SIZES = (Size(8, 2, 2, 0.49), Size(8, 256, 256, 0.002))  # of the map
 
 
 def studies(profile: Profile) -> tuple[Study, ...]:
-    """As written, as meant, and with few teeth."""
-    found = (as_written(profile), as_meant(profile))
-    return found if profile is Profile.SMOKE else (*found, few_teeth(profile))
+    """The teacher of one token; in full also the printed target and its readings."""
+    found = (as_meant(profile),)
+    return (*found, as_printed(profile), readings(profile)) if profile is Profile.FULL else found
 
 
-def as_written(profile: Profile) -> Study:
-    """One sign far back; width 2 and 256, both readings."""
-    cases = [("positions", 2), ("positions", 256), ("lags", 2), ("lags", 256)]
-    arms = tuple(
-        _far_arm(reading, m, profile)
-        for reading, m in (cases[:1] if profile is Profile.SMOKE else cases)
-    )
+def tuned_arms() -> list[tuple[str, dict[str, Any]]]:
+    """Every arm with a pilot of its own, before its setting is chosen."""
+    full = Profile.FULL
+    return [
+        *((f"2a/{_name(*size)}", runs.token_run(*size, full)) for size in JUDGED),
+        *((f"2a/printed-{_name(*size)}", _printed_run(*size, full)) for size in JUDGED),
+    ]
+
+
+def _name(heads: int, neurons: int) -> str:
+    return f"heads-{heads}-m-{neurons}"
+
+
+def as_meant(profile: Profile) -> Study:
+    """Heads and neurons on a teacher of one token."""
+    shown: Sizes = () if profile is Profile.SMOKE else SHOWN
     return Study(
         "2a",
-        Variant.AS_WRITTEN,
-        "A function of one sign, as printed",
-        "Can width matter for a function of one sign, at a lag that the heads do not reach?",
-        arms,
-        tuple(range(FAR_SEEDS[profile])),
+        Variant.AS_MEANT,
+        "A complex readout: neurons or heads?",
+        "Do neurons help a readout of 64 ReLU neurons of one token, and heads not?",
+        tuple(_token_arm(*size, profile) for size in (*JUDGED, *shown)),
+        tuple(range(runs.REGISTERED[profile])),
+        hypotheses=() if profile is Profile.SMOKE else (_trained(), _contrast("", _name)),
+        existences=(EXISTS,),
+        metric=runs.METRIC,
         x_label="neurons",
-        metric="relative_loss",
-        y_label="normalised MSE",
-        y_log=False,
-        notes=("any function of one sign is a relu(x) + b relu(-x): two neurons are exact",),
+        y_label=runs.LABEL,
+        shown=runs.SHOWN[profile],
+        notes=(NOTE,),
     )
 
 
-def _far_arm(reading: str, neurons: int, profile: Profile) -> Arm:
-    memory = far_memory("exp-2a", reading)
-    run = far_run(memory, "log", profile, heads=FAR_HEADS, hidden=neurons)
+def token_numbers(heads: int, neurons: int) -> Numbers:
+    """Exact from one head and 64 neurons on."""
+    memory = runs.token_run(heads, neurons, Profile.FULL)["memory"]
+    return copied_numbers(memory, heads, neurons, runs.TOKEN_LENGTH)
+
+
+def _token_arm(heads: int, neurons: int, profile: Profile) -> Arm:
+    setting = (heads, neurons) if (heads, neurons) in JUDGED else (1, 256)
     return Arm(
-        f"m-{neurons}-{reading}",
-        run,
-        lambda: unreachable_numbers(memory, "log", FAR_HEADS, neurons),
-        reading,
+        _name(heads, neurons),
+        tuned(f"2a/{_name(*setting)}", runs.token_run(heads, neurons, profile)),
+        lambda: token_numbers(heads, neurons),
+        f"{heads} heads" if heads > 1 else "1 head",
         neurons,
     )
 
 
-def as_meant(profile: Profile) -> Study:
-    """Neurons 16 against 256, heads 1 against 8 at 256 neurons."""
-    cells = rate_cells(profile, STEEP)
-    seeds = tuple(range(SEEDS[profile]))
-    arms = (
-        *(_wave_arm(TEETH, m, 1, profile) for m in NEURONS[profile]),
-        _wave_arm(TEETH, 256, 8, profile),
-    )
-    hypothesis = _hypothesis(
-        "A complex readout needs neurons, not heads.",
-        "m-16",
-        tuple(cells),
-        seeds,
-        "inconclusive, by trainability: 65 neurons are exact, but no width learned 32 teeth in runs"
-        " on other seeds; 4 teeth are learned",
-        "a triangle wave of 32 teeth of a uniform token at lag 1 instead of a function of one sign"
-        " at lag 901 or 99",
-    )
-    return Study(
+NOTE = (
+    "a teacher of 64 neurons of one 8-dimensional uniform token at lag 1 instead of a function of"
+    " one sign, which is affine"
+)
+EXISTS = Existence(
+    "2a",
+    "One head and 64 neurons can compute a readout of 64 neurons.",
+    (Can("1 head and 64 neurons", lambda: token_numbers(1, 64), THRESHOLD, "normalised MSE"),),
+    notes=(NOTE,),
+)
+
+
+def _trained() -> Hypothesis:
+    return Hypothesis(
         "2a",
-        Variant.AS_MEANT,
-        "Complicated readout: neurons or heads?",
-        hypothesis.claim,
-        arms,
-        seeds,
-        cells,
-        hypothesis,
-        x_label="neurons",
-        y_label="MSE",
+        Kind.TRAINED,
+        "One head and 256 neurons learn a readout of 64 neurons.",
+        (Part("256 neurons", BelowThreshold("heads-1-m-256", THRESHOLD)),),
+        TRIVIAL,
+        REPORTED,
+        notes=(NOTE,),
     )
 
 
-def few_teeth(profile: Profile) -> Study:
-    """The same question at 4 teeth."""
-    arms = (
-        *(_wave_arm(FEW_TEETH, m, 1, profile) for m in FEW_NEURONS),
-        _wave_arm(FEW_TEETH, 256, 8, profile),
+def _contrast(name: str, arm: Any) -> Hypothesis:
+    few, many, more_heads = (arm(*size) for size in JUDGED)
+    return Hypothesis(
+        "2a",
+        Kind.CONTRAST,
+        "With a complex readout neurons help, heads bring almost no benefit.",
+        (
+            Part("neurons", Benefit(few, many, Scale.LOG10_RATIO)),
+            Part("heads", NoBenefit(many, more_heads, Scale.EXPLAINED)),
+        ),
+        TRIVIAL,
+        REPORTED,
+        further=bool(name),
+        name=name,
+        notes=() if name else (NOTE,),
     )
-    cells = rate_cells(profile, STEEP)
-    seeds = tuple(range(FEW_TEETH_SEEDS, FEW_TEETH_SEEDS + SEEDS[profile]))
-    hypothesis = _hypothesis(
-        "A complex readout that is learned needs neurons, not heads.",
-        "m-4",
-        tuple(cells),
-        seeds,
-        "neurons supported (8 breakpoints need more than 4 of them); heads open: on other seeds 8"
-        " were worse than 1, not equal",
-        "a triangle wave of 4 teeth of a uniform token at lag 1, which is learned; 32 teeth (as"
-        " meant) were not",
+
+
+# --- as printed -----------------------------------------------------------------------------------
+
+
+def _printed_run(heads: int, neurons: int, profile: Profile) -> dict[str, Any]:
+    memory = runs.of_run(PRINTED)
+    return runs.printed_run(memory, profile, heads=heads, width=16, hidden=neurons)
+
+
+def as_printed(profile: Profile) -> Study:
+    """The same contrast for a function of one sign."""
+    arms = tuple(
+        Arm(
+            _name(heads, neurons),
+            tuned(f"2a/printed-{_name(heads, neurons)}", _printed_run(heads, neurons, profile)),
+            lambda heads=heads, neurons=neurons: copied_numbers(  # type: ignore[misc]
+                runs.of_run(PRINTED), heads, neurons, runs.LENGTH
+            ),
+            f"{heads} heads" if heads > 1 else "1 head",
+            neurons,
+        )
+        for heads, neurons in JUDGED
     )
     return Study(
         "2a",
         Variant.FURTHER,
-        "A readout of 4 teeth: neurons or heads?",
-        "Does the claim hold where gradient descent learns the readout?",
+        "A function of one sign, as printed: neurons or heads?",
+        "Do neurons help where the target is affine?",
         arms,
-        seeds,
-        cells,
-        hypothesis,
+        tuple(range(runs.REGISTERED[profile])),
+        hypotheses=(_contrast("as printed", _name),),
+        metric=runs.METRIC,
+        x_label="neurons",
+        y_label=runs.LABEL,
+        notes=("a function of one sign is affine: two neurons are exact", runs.TABLE_NOTE),
+    )
+
+
+def readings(profile: Profile) -> Study:
+    """Which reading gives 0.49 at few and 0.002 at many neurons."""
+    arms = reading_map.map_arms(runs.of_run(PRINTED), SIZES, _map_numbers, profile)
+    return Study(
+        "2a",
+        Variant.AS_WRITTEN,
+        "Readings of the printed 2a",
+        "Which reading gives the published numbers?",
+        arms,
+        tuple(range(reading_map.SEEDS)),
+        reading_map.CELLS,
         x_label="neurons",
         y_label="MSE",
+        notes=(reading_map.NOTE,),
     )
 
 
-def _hypothesis(
-    claim: str, few: str, cells: tuple[str, ...], seeds: tuple[int, ...], expected: str, wave: str
-) -> Hypothesis:
-    """256 neurons beat the arm `few`; 8 heads add nothing to them."""
-    return Hypothesis(
-        id="2a",
-        claim=claim,
-        ref=Ref("wang-e-2024", "Section 6, experiment 2a"),
-        parts=(
-            Part("neurons", Benefit(few, "m-256")),
-            Part("heads", NoBenefit("m-256", "m-256-heads-8")),
-        ),
-        scale=Scale.LOG10_RATIO,
-        trivial=VARIANCE,
-        reported=REPORTED,
-        cells=cells,
-        seeds=seeds,
-        expected=expected,
-        deviations=(
-            wave,
-            "initial rates p of at least 16 (the lag is given; the readout is the question)",
-        ),
-    )
-
-
-def _wave_arm(teeth: int, neurons: int, heads: int, profile: Profile) -> Arm:
-    run = {
-        "memory": f"exp-2a-repaired:teeth={teeth}",
-        "model": {
-            "attention": "dp-free",
-            "bias": {"kind": "log"},
-            "heads": heads,
-            "width": 8,
-            "head_dim": 8,
-            "hidden": neurons,
-        },
-        "train": {
-            "steps": STEPS[profile],
-            "length": LENGTH,
-            "loss": "squared",
-            "log": 10,
-            "evaluation": NEAR_TESTS,
-        },
-    }
-    name = f"m-{neurons}" if heads == 1 else f"m-{neurons}-heads-{heads}"
-    return Arm(name, run, lambda: triangle_numbers(teeth, neurons), f"{heads} heads", neurons)
+def _map_numbers(bias: str, reading: str, size: Size) -> Numbers:
+    return Numbers(note="every run has its own g*: no floor in common")

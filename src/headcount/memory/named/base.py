@@ -59,6 +59,12 @@ class AbstractNamed(AbstractTarget):
     def shortest(self):
         return self.target.shortest
 
+    def left_open(self, seed):
+        return self.target.left_open(seed)
+
+    def filled(self, weights):
+        return self.target.filled(weights) if weights else self
+
     def sample(self, key, batch, length):
         self.check_length(length)
         return self.target.sample(key, batch, length)

@@ -1,7 +1,7 @@
 """Experiment 2a: a complicated readout needs width, not heads. (The paper: 0.49 → 0.002 as m grows;
 H has no effect.)
 
-    y = g*(x_99), x_t = ±1, N = 1000, g* a random two-layer ReLU network of 64 neurons.
+    y = g*(x_99), x_t = ±1, N = 1000, g* = sum of 64 random ReLU neurons.
 
 A function of one sign is a relu(x) + b relu(-x), so two neurons are exact and the width cannot
 matter (docs/errata.md#e20). `exp-2a-repaired` puts a triangle wave of 32 teeth on uniform tokens,
@@ -26,13 +26,13 @@ from headcount.memory.inputs import Uniform
 from headcount.memory.named.base import AbstractNamed
 from headcount.memory.named.sparse_boolean import POSITION, Reading, numbered_memory
 from headcount.memory.read import AbstractRead, Last
-from headcount.memory.readouts import Teacher, Triangle
+from headcount.memory.readouts import ReluSum, Triangle
 from headcount.memory.target import targets
 
 
 @targets.register(
     "exp-2a",
-    formula="y = g*(x_99), g* a random ReLU network",
+    formula="y = g*(x_99), g* a sum of 64 random ReLU neurons",
     ref=Ref("wang-e-2024", "Section 6, experiment 2a"),
 )
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Exp2a(AbstractNamed):
     reading: Reading = Reading.POSITIONS
     position: int = POSITION
     neurons: int = 64
-    seed: int = 0
+    seed: int | None = 0
 
     def describe(self):
-        return numbered_memory((99,), self.reading, self.position, Teacher(self.neurons, self.seed))
+        return numbered_memory((99,), self.reading, self.position, ReluSum(self.neurons, self.seed))
 
 
 @targets.register(

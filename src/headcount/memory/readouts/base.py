@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BARRON = Ref("e-ma-wu-2019", "Section 2")
 PAPER_6 = Ref("wang-e-2024", "Section 6")
+Weights = tuple[Any, ...]  # arrays
 
 
 class AbstractReadout(abc.ABC):
@@ -81,6 +82,14 @@ class AbstractReadout(abc.ABC):
         ):
             return None, None
         return self.lipschitz(slots, inputs.dim), self.barron(slots, inputs.dim)
+
+    def left_open(self, slots: int, d: int, seed: int) -> Weights:
+        """What a run of this seed fills in; nothing for most readouts."""
+        return ()
+
+    def filled(self, weights: Weights) -> "AbstractReadout":
+        """With what was left open."""
+        return self
 
     def check(self, slots: int, d: int) -> None:  # noqa: B027 — most readouts fit any shape
         """Refuse shapes that do not fit."""
