@@ -13,8 +13,8 @@ from headcount.experiments import FIRST_SEED, NOT_IN_SMOKE, studies_of
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Outcome
-from headcount.lab.run_studies import loss_of, parameters, planned, run_studies
 from headcount.lab.numbers import Numbers
+from headcount.lab.run_studies import loss_of, parameters, planned, run_studies
 from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.lab.study_outcome import summarised
 from headcount.lab.sweep.local_engine import LocalEngine

@@ -11,6 +11,7 @@ import numpy as np
 from headcount.construct.methods.affine_lag import answers, dp_free_floor
 from headcount.construct.methods.pointer_jumps import doubling_stages
 from headcount.experiments.floors import fitted
+from headcount.experiments.kernel_runs import LENGTH
 from headcount.experiments.paper import experiment_2b, experiment_4a
 from headcount.experiments.sparse_floors import GENEROUS, affine_floor, walsh
 from headcount.memory.adaptive import AdaptiveMemory
@@ -49,7 +50,7 @@ def promised_bound() -> str:
 
 def trained_beside_possible(heads: int = 8) -> str:
     """What heads could reach beside a trained loss (4a), or cannot beside a reported one (2b)."""
-    could = fitted(experiment_4a.KERNEL, "lin", heads, experiment_4a.LAGS + 1).error.l2 ** 2
+    could = fitted(experiment_4a.KERNEL, "lin", heads, LENGTH).error.l2 ** 2
     possible = f"4a: {heads} lin heads could leave {could:.2g} of {experiment_4a.ENERGY:.3g}"
     below = f"{possible}, reported for 64 trained ones: {experiment_4a.REPORTED['lin-64']:g}"
     floor, reported = _down(min(_far_floors().values())), experiment_2b.REPORTED[-1]

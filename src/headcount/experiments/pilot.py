@@ -5,7 +5,7 @@ Two rounds, at half the cost of the whole grid:
     1. every setting (24 where heads have decay rates) with the first pilot seed;
     2. the `KEPT` best of them with the other pilot seeds too.
 
-The choice is the smallest median among the settings that ran with all seeds; what the others
+The choice is the smallest worst loss among the settings that ran with all seeds; what the others
 reached with the first seed stays in the record (`tuning.Pilot`). Runs go through the ordinary sweep
 into a store, so that a pilot that was interrupted goes on where it stopped.
 
@@ -29,7 +29,7 @@ from headcount.lab.sweep.schema import FINISHED
 from headcount.lab.sweep.store import Store
 from headcount.train.run_spec import RunSpec
 
-TUNED = ("1b", "2a", "2b", "3a", "4a", "4b")  # experiments with `tuned_arms`
+TUNED = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")  # experiments with `tuned_arms`
 KEPT = 6  # settings of the second round
 STORE = "pilot.sqlite"
 METRIC = "eval_loss"
@@ -134,7 +134,7 @@ def _losses(
 
 
 def chosen_table(old: Mapping[str, Pilot], new: Mapping[str, Pilot]) -> str:
-    """What a new pilot would choose beside what is registered, one arm per line, with the median
+    """What a new pilot would choose beside what is registered, one arm per line, with the worst
     loss of each choice in its own pilot.
     """
     rows = [("arm", "registered", "this pilot", "")]
@@ -150,4 +150,4 @@ def chosen_table(old: Mapping[str, Pilot], new: Mapping[str, Pilot]) -> str:
 
 
 def _told(pilot: Pilot) -> str:
-    return f"{pilot.chosen.label} ({pilot.median(pilot.chosen):.2g})"
+    return f"{pilot.chosen.label} ({pilot.worst(pilot.chosen):.2g})"

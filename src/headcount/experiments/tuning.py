@@ -87,8 +87,8 @@ class Pilot:
 
     losses: Mapping[Setting, tuple[float, ...]]
 
-    def median(self, setting: Setting) -> float:
-        return float(np.median(self.losses[setting]))
+    def worst(self, setting: Setting) -> float:
+        return max(self.losses[setting])
 
     @property
     def chosen(self) -> Setting:
@@ -97,7 +97,7 @@ class Pilot:
         """
         most = max(map(len, self.losses.values()))
         tried = [setting for setting, losses in self.losses.items() if len(losses) == most]
-        return min(tried, key=lambda setting: max(self.losses[setting]))
+        return min(tried, key=self.worst)
 
     def to_json(self) -> dict[str, Any]:
         tried = [
