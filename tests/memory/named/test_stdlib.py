@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.memory.named.stdlib import Split, Stdlib
+from headcount.memory.named.stdlib import Stdlib
+from headcount.memory.named.text import Split
 from headcount.memory.read import Last
 from headcount.memory.target import targets
 

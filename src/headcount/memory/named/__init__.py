@@ -6,6 +6,7 @@ Importing this registers them and the three families: `targets` is then the whol
 from headcount.memory.named.adaptive_boolean import AdaptiveBoolean as AdaptiveBoolean
 from headcount.memory.named.algebraic import Algebraic as Algebraic
 from headcount.memory.named.base import unnamed as unnamed
+from headcount.memory.named.english import English as English
 from headcount.memory.named.examples import EXAMPLES as EXAMPLES
 from headcount.memory.named.exp_1b import Exp1b as Exp1b
 from headcount.memory.named.exp_1b import Exp1bRepaired as Exp1bRepaired

