@@ -178,6 +178,27 @@ def test_labels_masks_and_accuracy():
     assert run.record.final["eval_loss"] < np.log(6) * 1.2
 
 
+TEXT = {"heads": 2, "width": 8, "bias": "table:window=64", "norm": "pre-ln", "readout": "linear"}
+
+
+def test_on_text_repeats_of_a_context_are_told_apart():
+    memory, recipe = "stdlib:megabytes=0.2", {**SHORT, "length": 64, "batch": 8}
+    run = train(memory, TEXT, recipe, seed=3)
+    final = run.record.final
+    shares = final["repeat_share"], final["novel_share"]
+    assert sum(shares) == 1
+    assert 0 < shares[0] < 0.5
+    mixed = shares[0] * final["repeat_loss"] + shares[1] * final["novel_loss"]
+    assert mixed == pytest.approx(final["eval_loss"], rel=1e-5)
+    assert len(run.record.metrics["repeat_loss"]) == len(run.record.metrics["step"])
+    assert claimed(train(memory, TEXT, recipe, seed=3).record) == claimed(run.record)
+    # windows of 6 bytes have no context that could come back
+    short = train(memory, TEXT, {**SHORT, "length": 6}).record.final
+    assert short["repeat_share"] == 0
+    assert "repeat_loss" not in short
+    assert short["novel_loss"] == pytest.approx(short["eval_loss"], rel=1e-6)
+
+
 def test_a_baseline_and_a_model_with_weights(alone):
     assert train("fixed:lags=1", "gru:width=4", SHORT).record.outcome == "finished"
     _, run = next(iter(alone.values()))

@@ -16,6 +16,11 @@ class Sums(NamedTuple):
     right: jax.Array
     reads: jax.Array
 
+    def means(self) -> "Sums":
+        """Per read; 0 where there is none."""
+        reads = jnp.maximum(self.reads, 1)
+        return Sums(self.loss / reads, self.right / reads, self.reads)
+
 
 def measured(kind: Loss, answer: jax.Array, batch: Batch) -> Sums:
     """Answers [B, R, o] against a batch; squared errors are averaged over the o outputs."""

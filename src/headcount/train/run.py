@@ -25,7 +25,7 @@ from headcount.train.data import source_of
 from headcount.train.optimiser import Numbers
 from headcount.train.run_plan import Plan, check_model, plan_of, shape_key, stops_of
 from headcount.train.run_record import Record as Record
-from headcount.train.run_record import ending, peak_memory, scale, versions
+from headcount.train.run_record import ending, peak_memory, scale, shares, versions
 from headcount.train.run_spec import RunSpec, TrainSpec, read_model
 from headcount.train.splits import Splits, splits_of
 from headcount.train.step import Keys, Params, Row, whole_run
@@ -90,7 +90,7 @@ def _run(plan: Plan, model: AbstractModel, spec: TrainSpec, seed: int) -> Run:
     _, numbers, _, splits = arguments
     rows = jax.tree.map(np.asarray, rows)
     stops = np.asarray(numbers.stops)
-    ended = ending(plan, spec, rows, stops, int(diverged), scale(plan, splits))
+    ended = ending(plan, spec, rows, stops, int(diverged), scale(plan, splits), shares(splits))
     record = Record(
         **ended._asdict(),
         seconds=seconds,

@@ -8,11 +8,15 @@ import jax
 
 from headcount.core.errors import InputError, require
 from headcount.core.spec import content_hash
+from headcount.memory.named.text import AbstractText
 from headcount.memory.read import AbstractRead
 from headcount.train.data import Arrays, Source, length_of
 from headcount.train.population import check_population, lags_read
 from headcount.train.run_spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
 from headcount.train.weights import structure
+
+# Of a text: answers that the window has shown after the same context, and all others.
+SLICES = ("repeat", "novel")
 
 
 class TestSize(NamedTuple):
@@ -42,6 +46,8 @@ class Plan:
     effort: Effort
     # whose errors are told apart: those of a fixed memory, where the loss is exact
     lags: tuple[int, ...] = ()
+    # parts of the test reads whose losses are told apart: those of a text
+    slices: tuple[str, ...] = ()
 
     @property
     def epoch(self) -> int:
@@ -72,6 +78,7 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
         spec.precision,
         spec.effort,
         lags_read(source) if loss is Loss.POPULATION else (),
+        SLICES if isinstance(source, AbstractText) else (),
     )
 
 

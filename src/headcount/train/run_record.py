@@ -81,14 +81,22 @@ class Ending(NamedTuple):
 
 
 def ending(
-    plan: Plan, spec: TrainSpec, rows: Row, stops: np.ndarray, diverged: int, scale: float
+    plan: Plan,
+    spec: TrainSpec,
+    rows: Row,
+    stops: np.ndarray,
+    diverged: int,
+    scale: float,
+    shares: tuple[float, ...],
 ) -> Ending:
-    """How the run ended. `scale` is the loss of the best constant answer."""
+    """How the run ended. `scale` is the loss of the best constant answer, `shares` are those of
+    the plan's slices among the test reads.
+    """
     # log points; those after the end were skipped
     reached = int(np.count_nonzero(rows.step == stops))
     if reached and not np.isfinite(rows.eval_loss[reached - 1]) and not diverged:
         diverged, reached = int(rows.step[reached - 1]), reached - 1
-    metrics = _metrics(plan, rows, reached, scale)
+    metrics = _metrics(plan, rows, reached, scale, shares)
     if diverged:
         sentence = f"diverged at step {diverged}: the loss was not finite or above {spec.limit:g}"
         return Ending(Outcome.DIVERGED, diverged, sentence, metrics, {})
@@ -98,6 +106,7 @@ def ending(
         else reached - 1
     )
     final = {name: values[best] for name, values in metrics.items()}
+    final |= {f"{name}_share": share for name, share in zip(plan.slices, shares, strict=True)}
     found = f"test loss {final['eval_loss']:.4g}" + (
         f", accuracy {final['accuracy']:.1%}" if "accuracy" in final else ""
     )
@@ -112,8 +121,10 @@ def ending(
     return Ending(Outcome.FINISHED, None, sentence, metrics, final)
 
 
-def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, list[float]]:
-    """The columns that say something, as plain numbers."""
+def _metrics(
+    plan: Plan, rows: Row, reached: int, scale: float, shares: tuple[float, ...]
+) -> dict[str, list[float]]:
+    """The columns that say something, as plain numbers; an empty slice has no loss."""
     named = {"step": rows.step, "train_loss": rows.train_loss, "eval_loss": rows.eval_loss}
     if plan.loss is Loss.CROSS_ENTROPY:
         named["accuracy"] = rows.accuracy
@@ -122,6 +133,11 @@ def _metrics(plan: Plan, rows: Row, reached: int, scale: float) -> dict[str, lis
     if plan.validation:
         named["validation_loss"] = rows.validation_loss
     named |= {lag_column(lag): rows.lag_errors[:, i] for i, lag in enumerate(plan.lags)}
+    named |= {
+        f"{name}_loss": rows.slice_losses[:, i]
+        for i, name in enumerate(plan.slices)
+        if shares[i] > 0
+    }
     return {name: column[:reached].tolist() for name, column in named.items()}
 
 
@@ -130,6 +146,12 @@ def lag_column(lag: int) -> str:
     is not read.
     """
     return f"lag_{lag}_error"
+
+
+def shares(splits: Splits) -> tuple[float, ...]:
+    """Of each slice among the test reads that count."""
+    reads = 0 if splits.test is None else int(np.count_nonzero(splits.test.mask))
+    return tuple(int(np.count_nonzero(part)) / max(reads, 1) for part in splits.slices)
 
 
 def scale(plan: Plan, splits: Splits) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from headcount.core.bits import fold
 from headcount.core.seeds import Seeds
+from headcount.memory.named.text import repeated
 from headcount.memory.target import AbstractTarget, Batch
 from headcount.train.compiled import compiled
 from headcount.train.data import Arrays, Sampler
@@ -22,13 +23,15 @@ from headcount.train.run_spec import Effort, Loss
 
 
 class Splits(NamedTuple):
-    """What a run holds in memory. `train` is None for fresh data; the other two are
-    [batches, B, …].
+    """What a run holds in memory. `train` is None for fresh data; the others are [batches, B, …].
+
+    `slices` are parts of the test reads, one for each name in `plan.slices`.
     """
 
     train: Batch | None
     validation: Batch | None
     test: Batch | None
+    slices: tuple[jax.Array, ...] = ()  # each [batches, B, R] bool
 
 
 def splits_of(plan: Plan, seeds: Seeds) -> Splits:
@@ -39,8 +42,9 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
     if plan.loss is Loss.POPULATION:
         return Splits(None, None, None)
     test = _drawn(source.held_out(), plan.precision, *plan.test)(seeds.data("test"))
+    slices = _slices(plan, test) if plan.slices else ()
     if not plan.samples:
-        return Splits(None, None, test)
+        return Splits(None, None, test, slices)
     count = plan.samples + plan.validation
     every = _drawn(source, plan.precision, 1, count, plan.length)(seeds.data("train"))
     every = jax.tree.map(lambda a: np.asarray(a)[0], every)
@@ -48,7 +52,15 @@ def splits_of(plan: Plan, seeds: Seeds) -> Splits:
         jax.tree.map(lambda a, part=part: a[part], every)
         for part in (slice(plan.samples), slice(plan.samples, None))
     )
-    return Splits(train, in_batches(kept, plan.batch) if plan.validation else None, test)
+    return Splits(train, in_batches(kept, plan.batch) if plan.validation else None, test, slices)
+
+
+def _slices(plan: Plan, test: Batch) -> tuple[jax.Array, jax.Array]:
+    """Reads of a text whose answer repeats an earlier context of the window, and the others."""
+    x, mask = np.asarray(test.x), np.asarray(test.mask)
+    copies = repeated(x.reshape(-1, x.shape[-1])).reshape(x.shape)
+    copies = copies[..., plan.read.rows(x.shape[-1])]
+    return jnp.asarray(copies & mask), jnp.asarray(~copies & mask)
 
 
 @functools.lru_cache(maxsize=16)

@@ -58,6 +58,7 @@ class Row(NamedTuple):
     accuracy: jax.Array
     validation_loss: jax.Array
     lag_errors: jax.Array  # [M] of `plan.lags`
+    slice_losses: jax.Array  # [S] of `plan.slices`
 
 
 def step(
@@ -122,19 +123,27 @@ def next_batch(
     return jax.tree.map(lambda array: array[rows], splits.train), order
 
 
-def evaluate(plan: Plan, answers: Answers, params: Params, batches: Batch) -> Sums:
-    """Means over [batches, B, …] sequences; `reads` is their number."""
+def evaluate(
+    plan: Plan, answers: Answers, params: Params, batches: Batch, slices: tuple[jax.Array, ...] = ()
+) -> list[Sums]:
+    """Means over [batches, B, …] sequences, first of all reads, then of each slice of them;
+    `reads` is their number.
+    """
 
-    def add(sums: Sums, batch: Batch) -> tuple[Sums, None]:
-        return (
-            jax.tree.map(jnp.add, sums, measured(plan.loss, answers(params, batch.x), batch)),
-            None,
-        )
+    def add(
+        sums: list[Sums], given: tuple[Batch, tuple[jax.Array, ...]]
+    ) -> tuple[list[Sums], None]:
+        batch, masks = given
+        answer = answers(params, batch.x)
+        found = [
+            measured(plan.loss, answer, batch._replace(mask=mask)) for mask in (batch.mask, *masks)
+        ]
+        return jax.tree.map(jnp.add, sums, found), None
 
     zero = jnp.zeros((), plan.precision)
-    sums, _ = jax.lax.scan(add, Sums(zero, zero, zero), batches)
-    reads = jnp.maximum(sums.reads, 1)
-    return Sums(sums.loss / reads, sums.right / reads, sums.reads)
+    none = [Sums(zero, zero, zero)] * (1 + len(slices))
+    sums, _ = jax.lax.scan(add, none, (batches, slices))
+    return [each.means() for each in sums]
 
 
 def log_point(
@@ -142,8 +151,9 @@ def log_point(
 ) -> tuple[State, Row]:
     """Evaluate, and keep the weights with the smallest validation loss."""
     zero, by_lag = jnp.zeros((), plan.precision), jnp.zeros(len(plan.lags), plan.precision)
+    parts: list[Sums] = []
     if splits.test is not None:
-        test = evaluate(plan, answers, state.params, splits.test)
+        test, *parts = evaluate(plan, answers, state.params, splits.test, splits.slices)
     else:  # nothing was drawn: the expectation is exact
         loss, by_lag = expected(plan, answers, state.params, plan.test.length)
         test = Sums(loss, zero, zero)
@@ -154,10 +164,11 @@ def log_point(
         test.right,
         zero,
         by_lag,
+        jnp.array([part.loss for part in parts], plan.precision),
     )
     if splits.validation is None:
         return state, row
-    loss = evaluate(plan, answers, state.params, splits.validation).loss
+    loss = evaluate(plan, answers, state.params, splits.validation)[0].loss
     better = loss < state.best
     waited = jnp.where(better, 0, state.waited + 1)
     best_params = jax.tree.map(
@@ -201,7 +212,8 @@ def whole_run(
             state._replace(total=jnp.zeros_like(state.total)),
         )
         zero = jnp.zeros((), plan.precision)
-        skipped = Row(state.step, zero, zero, zero, zero, jnp.zeros(len(plan.lags), plan.precision))
+        by_lag, by_slice = (jnp.zeros(len(of), plan.precision) for of in (plan.lags, plan.slices))
+        skipped = Row(state.step, zero, zero, zero, zero, by_lag, by_slice)
         reached = state.step == stop
         return jax.lax.cond(
             reached,
