@@ -51,6 +51,18 @@ def test_alibi_slopes_of_eight_heads():
     )
 
 
+def test_a_table_starts_near_a_power_of_the_lag():
+    shape = LayerShape(width=8, heads=3, value_dim=1, query_dim=1, hidden=1, outputs=8)
+    flat, decaying = (
+        Table.init(shape, jax.random.key(0), window=50, scale=0.1, decay=decay).table
+        for decay in (0.0, 1.5)
+    )
+    np.testing.assert_allclose(
+        jnp.exp(decaying - flat), np.tile(np.arange(1.0, 51) ** -1.5, (3, 1)), rtol=1e-5
+    )
+    assert 0.05 < float(flat.std()) < 0.2
+
+
 def test_t5_buckets_are_exact_then_logarithmic():
     bias = T5(jnp.zeros((1, 8)), farthest=64)
     assert [int(bias.bucket(jnp.asarray(s))) for s in (0, 1, 3, 4, 7, 8, 16, 32, 63, 64, 1000)] == [

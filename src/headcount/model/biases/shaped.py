@@ -62,17 +62,26 @@ class Peak(AbstractBias):
 class Table(AbstractBias):
     """A free number per lag: one head draws any positive kernel on its window, 0 beyond it.
 
-    Real lags (TMX) are interpolated linearly between entries.
+    Real lags (TMX) are interpolated linearly between entries. Training starts from the kernel
+    (1 + s)^-decay: near all lags alike (decay 0), a head on a long window must first learn to look
+    at the near ones, which takes hundreds of steps.
     """
 
     table: jax.Array  # [H, S]
 
     @classmethod
     def init(
-        cls, shape: LayerShape, key: jax.Array, *, window: int = 1024, scale: float = 0.02
+        cls,
+        shape: LayerShape,
+        key: jax.Array,
+        *,
+        window: int = 1024,
+        scale: float = 0.02,
+        decay: float = 0.0,
     ) -> "Table":
         require(window >= 1, f"window {window}", "at least 1 lag", "choose a longer window")
-        return cls(scale * jax.random.normal(key, (shape.heads, window)))
+        noise = scale * jax.random.normal(key, (shape.heads, window))
+        return cls(noise - decay * jnp.log1p(jnp.arange(window)))
 
     @property
     def heads(self):
