@@ -9,7 +9,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.overrides import merged
 from headcount.experiments.paper import experiment_1a, experiment_3b
-from headcount.experiments.recipes import queries_as_neurons
+from headcount.experiments.recipes import ENGLISH, TEXT_SIZES, queries_as_neurons, text_run
 from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS, AccuracyAtLeast, AccuracyBelow
 from headcount.lab.run_studies import parameters, planned
 from headcount.lab.study import Profile
@@ -69,6 +69,24 @@ def test_a_corpus_replaces_the_standard_library(tmp_path):
     assert "the given corpus" in study.hypothesis.deviations[0]
     with pytest.raises(InputError, match="expected a text file or a folder of texts"):
         planned(experiment_3b.studies(Profile.SMOKE, str(tmp_path / "missing"))[0])
+
+
+SHAPE = {"layers": 1, "heads": 4, "hidden": 8, "attention": "dot"}
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+def test_a_run_on_text_by_its_size(profile, tmp_path):
+    size = TEXT_SIZES[profile]
+    spec = RunSpec.from_values(text_run(size, None, **SHAPE))
+    assert (spec.train.length, spec.train.batch, spec.train.steps) == (
+        size.length,
+        size.batch,
+        size.steps,
+    )
+    assert spec.model.bias.options["window"] == size.length
+    assert spec.train.evaluation.batches * spec.train.batch >= size.tests
+    assert text_run(size, ENGLISH, **SHAPE)["memory"]["kind"] == "english"
+    assert text_run(size, str(tmp_path), **SHAPE)["memory"]["path"] == str(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ smoke profile has the first cell only.
 **Signs at lags**: short sequences with lags 1 and 2 (`near_run`), and the printed setting with lags
 in the hundreds (`far_run`).
 
-**Text**: next-byte prediction on the standard library of the running Python (or the user's texts);
-windows of training files, losses on windows of held-out files. Model: pre-LayerNorm, ReLU network,
-one learned number per lag and head (the strongest positional part that one head can have, so that
-what differs between arms is depth, heads or the dot product and never the bias), a linear readout.
-Arms "of equal parameters" are made equal by the neurons of their networks, which are the cheapest
-to vary.
+**Text**: next-byte prediction on the standard library of the running Python, on English (the extra
+`text`) or on the user's texts; windows of training files, losses on windows of held-out files, with
+those of repeated contexts told apart (`repeat_loss`, `novel_loss`). Model: pre-LayerNorm, ReLU
+network, one learned number per lag and head (the strongest positional part that one head can have,
+so that what differs between arms is depth, heads or the dot product and never the bias), a linear
+readout. Arms "of equal parameters" are made equal by the neurons of their networks, which are the
+cheapest to vary.
 """
 
 import dataclasses
@@ -26,7 +27,7 @@ from headcount.lab.judge.hypothesis import cross
 from headcount.lab.study import Numbers, Profile
 from headcount.memory.named import targets
 from headcount.memory.named.corpus import LARGEST_BYTE
-from headcount.memory.named.stdlib import Stdlib
+from headcount.memory.named.text import AbstractText
 
 # --- cells ----------------------------------------------------------------------------------------
 
@@ -158,6 +159,9 @@ def no_floor() -> Numbers:
     return NO_FLOOR
 
 
+ENGLISH = "english"  # instead of a path: the corpus of the extra `text`
+
+
 @dataclasses.dataclass(frozen=True)
 class TextSize:
     """How large a language-model run is."""
@@ -172,21 +176,16 @@ class TextSize:
     megabytes: float
     lr: float = 0.003
     effort: str = "high"  # of the compiler: these are the longest runs
+    layers: int = 2  # of the arms that are compared with and without dot products
+    tests: int = 512  # held-out windows
+    decay: float = 1.0  # the table of lags starts from (1 + s)^-decay
 
 
-def text_sizes(laptop_seeds: int, full_steps: int) -> Mapping[Profile, TextSize]:
-    """The sizes that the experiments on text share, and the two numbers in which they differ."""
-    laptop = TextSize(
-        width=64,
-        head_dim=16,
-        neurons=170,
-        length=96,
-        batch=8,
-        steps=400,
-        seeds=laptop_seeds,
-        megabytes=3.0,
-    )
-    smoke = TextSize(
+LAPTOP_TEXT = TextSize(
+    width=64, head_dim=16, neurons=170, length=96, batch=8, steps=400, seeds=5, megabytes=3.0
+)
+TEXT_SIZES: Mapping[Profile, TextSize] = {
+    Profile.SMOKE: TextSize(
         width=32,
         head_dim=8,
         neurons=64,
@@ -196,21 +195,49 @@ def text_sizes(laptop_seeds: int, full_steps: int) -> Mapping[Profile, TextSize]
         seeds=3,
         megabytes=0.3,
         effort="low",
-    )
+        layers=1,
+        tests=64,
+    ),
+    Profile.LAPTOP: LAPTOP_TEXT,
+    # FULL-NOTE
+    Profile.FULL: dataclasses.replace(
+        LAPTOP_TEXT, length=256, batch=2, steps=2600, lr=0.006, seeds=10, megabytes=5.0, tests=256
+    ),
+}
+
+
+def text_sizes(laptop_seeds: int, full_steps: int) -> Mapping[Profile, TextSize]:
+    """Sizes with windows of 96 bytes, where the two numbers differ between experiments."""
+    laptop = dataclasses.replace(LAPTOP_TEXT, seeds=laptop_seeds)
     full = dataclasses.replace(laptop, batch=16, steps=full_steps, seeds=10)
-    return {Profile.SMOKE: smoke, Profile.LAPTOP: laptop, Profile.FULL: full}
+    return {**TEXT_SIZES, Profile.LAPTOP: laptop, Profile.FULL: full}
 
 
 def text(size: TextSize, corpus: str | None) -> dict[str, Any]:
-    """The memory of a run on text."""
+    """The memory of a run on text: the standard library, `ENGLISH`, or the texts at a path."""
+    if corpus == ENGLISH:
+        return {"kind": "english", "megabytes": size.megabytes}
     options = {"path": str(corpus)} if corpus else {}
     return {"kind": "stdlib", "megabytes": size.megabytes, **options}
+
+
+def text_run(size: TextSize, corpus: str | None, **shape: Any) -> dict[str, Any]:
+    """A whole run on text; `shape` is layers, heads, hidden and attention."""
+    start = {"kind": "table", "window": size.length, "decay": size.decay}
+    return {
+        "memory": text(size, corpus),
+        "model": gpt(size.width, size.head_dim, size.length, bias=start, **shape),
+        "train": {
+            **recipe(size.length, size.batch, size.steps, size.lr, size.tests),
+            "effort": size.effort,
+        },
+    }
 
 
 def check_corpus(size: TextSize, corpus: str) -> None:
     """Refuse texts without a window for training and one for testing, before anything runs."""
     built = targets.build(text(size, corpus))
-    assert isinstance(built, Stdlib)
+    assert isinstance(built, AbstractText)
     for split in (built, built.held_out()):
         short = f"{split.data.size} bytes for the {split.split} split of {corpus}"
         require(
