@@ -199,9 +199,11 @@ TEXT_SIZES: Mapping[Profile, TextSize] = {
         tests=64,
     ),
     Profile.LAPTOP: LAPTOP_TEXT,
-    # FULL-NOTE
+    # about 30 CPU seconds a run with dot products, 17 without. More steps lower both losses and do
+    # not widen the gap between them (English: 0.019 and 0.024 nats after 2000 steps with two seeds,
+    # 0.013 after 3600 with one of them)
     Profile.FULL: dataclasses.replace(
-        LAPTOP_TEXT, length=256, batch=2, steps=2600, lr=0.006, seeds=10, megabytes=5.0, tests=256
+        LAPTOP_TEXT, length=256, batch=2, steps=2000, lr=0.006, seeds=10, megabytes=5.0, tests=256
     ),
 }
 
