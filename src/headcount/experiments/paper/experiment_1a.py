@@ -51,7 +51,7 @@ from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.named import targets
 
 HEADS = 4
-DEPTH = 4  # of deep, on text
+DEPTH = 2  # of deep, on text: the model of 3b, trained once for both
 SYMBOLS = 4  # of pointer chains: lags 1 to 4
 NESTED_LENGTH = 14
 NESTED_WIDTH = 32
@@ -183,7 +183,7 @@ def _followed(hops: int) -> Numbers:
 
 
 def _text(size: TextSize, corpus: str | None, further: bool = False, judged: bool = True) -> Study:
-    depth = DEPTH if size.layers > 1 else 2
+    depth = DEPTH
     shapes = {
         "base": {"layers": 1, "heads": HEADS, "hidden": size.neurons},
         "deep": {"layers": depth, "heads": HEADS, "hidden": size.neurons},
