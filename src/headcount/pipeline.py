@@ -170,6 +170,12 @@ def _check(corpus: str | None, folder: Path, profile: Profile, workers: int | No
         "an output folder outside the corpus",
         "choose one with -o",
     )
+    require(
+        profile is not Profile.LAPTOP,
+        f"corpus {corpus} with profile {profile}, which runs no text",
+        "profile full",
+        "pass --profile full, or leave out the corpus",
+    )
     from headcount.experiments.recipes import TEXT_SIZES, check_corpus
 
     check_corpus(TEXT_SIZES[profile], corpus)

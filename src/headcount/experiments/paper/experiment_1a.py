@@ -19,6 +19,7 @@ is more than 0.02 nats. Further claims: the same on English, and on pointer chai
 The paper's own setting is `studies/openwebtext.toml`.
 """
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -51,7 +52,8 @@ from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.named import targets
 
 HEADS = 4
-DEPTH = 2  # of deep, on text: the model of 3b, trained once for both
+DEPTH = 4  # of deep, on text
+TEXT_STEPS = 1000  # four layers take a minute for as many
 SYMBOLS = 4  # of pointer chains: lags 1 to 4
 NESTED_LENGTH = 14
 NESTED_WIDTH = 32
@@ -69,7 +71,7 @@ def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:
     nested = _nested(NESTED_STEPS, 20 if profile is Profile.LAPTOP else 40)
     if profile is Profile.LAPTOP:
         return (nested, not_run(_text(TEXT_SIZES[Profile.FULL], corpus)))
-    size = TEXT_SIZES[profile]
+    size = dataclasses.replace(TEXT_SIZES[profile], steps=TEXT_STEPS)
     return (nested, _text(size, corpus), _text(size, ENGLISH, further=True))
 
 
@@ -183,7 +185,7 @@ def _followed(hops: int) -> Numbers:
 
 
 def _text(size: TextSize, corpus: str | None, further: bool = False, judged: bool = True) -> Study:
-    depth = DEPTH
+    depth = DEPTH if size.layers > 1 else 2
     shapes = {
         "base": {"layers": 1, "heads": HEADS, "hidden": size.neurons},
         "deep": {"layers": depth, "heads": HEADS, "hidden": size.neurons},
