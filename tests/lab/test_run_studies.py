@@ -8,13 +8,13 @@ import pytest
 from headcount.cli.reproduce import table
 from headcount.core.errors import CheckFailed, InputError
 from headcount.core.overrides import merged
-from headcount.core.refs import Ref
-from headcount.experiments import FIRST_SEED, NOT_IN_SMOKE, studies_of
-from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Part
-from headcount.lab.judge.statistics import Scale
+from headcount.experiments import FIRST_SEED, REPLICATION, studies_of
+from headcount.lab.judge.existence import Can, Existence
+from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Kind, Part
+from headcount.lab.judge.statistics import Looks, Scale
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.numbers import Numbers
-from headcount.lab.run_studies import loss_of, parameters, planned, run_studies
+from headcount.lab.run_studies import FAMILY, loss_of, parameters, planned, run_studies
 from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.lab.study_outcome import summarised
 from headcount.lab.sweep.local_engine import LocalEngine
@@ -36,16 +36,16 @@ RUN = {
     },
     "train": {"steps": 12, "length": 32, "loss": "population", "log": 2, "effort": "low"},
 }
-SEEDS = (1, 2, 3)
+SEEDS = tuple(range(1, 13))
 HYPOTHESIS = Hypothesis(
     "t",
+    Kind.CONTRAST,
     "More steps help.",
-    Ref("headcount"),
-    (Part("steps", Benefit("few", "many")),),
-    Scale.LOG10_RATIO,
+    (Part("steps", Benefit("few", "many", Scale.LOG10_RATIO)),),
     1.0,
-    seeds=SEEDS,
+    looks=Looks((6, 12)),
 )
+EXISTENCE = Existence("t", "It can.", (Can("two heads", lambda: Numbers(possible=1e-7), 1e-3),))
 ARMS = (
     Arm("few", merged(RUN, {"train": {"steps": 2}}), lambda: Numbers(possible=1e-7), "lin", 2.0),
     Arm(
@@ -64,23 +64,38 @@ STUDY = Study(
     "Do more steps help?",
     ARMS,
     SEEDS,
-    hypothesis=HYPOTHESIS,
+    hypotheses=(HYPOTHESIS,),
+    existences=(EXISTENCE,),
     x_label="steps",
 )
 
 
 def test_from_the_sweep_to_the_report_and_again(tmp_path):
-    made = run_studies([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+    told = []
+
+    def run():
+        return run_studies(
+            [STUDY],
+            tmp_path / "runs.sqlite",
+            engine=LocalEngine(1),
+            existing=[EXISTENCE.decide()],
+            tell=lambda verdicts: told.append([verdict.seeds for verdict in verdicts]),
+        )
+
+    made = run()
     few, many = made.outcomes[0].arms
     assert few.learned[0].mean > 2 * many.learned[0].mean
     assert few.parameters == parameters(ARMS[0]) > 0
-    assert [len(each.finals) for each in made.outcomes[0].arms] == [3, 3]
-    verdict = made.verdicts[0]
-    assert verdict.hypothesis.id == "t"
-    assert verdict.measured > 0.3
+    # 6 of 6 seeds do not decide among sixteen claims, 12 of 12 do
+    assert told == [[6], [12]]
+    assert [len(each.finals) for each in made.outcomes[0].arms] == [12, 12]
+    exists, contrast = made.outcomes[0].verdicts
+    assert exists.outcome is contrast.outcome is Outcome.SUPPORTED
+    assert (contrast.key, contrast.seeds) == ("t-contrast", 12)
+    assert contrast.effect > 0.3
 
     def written(folder):
-        result = run_studies([STUDY], tmp_path / "runs.sqlite", engine=LocalEngine(1))
+        result = run()
         assert result.summary.computed == 0  # finished runs are never repeated
         report = report_of(
             result.outcomes,
@@ -93,7 +108,7 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
         page = write(report, folder)
         shown = table(Reproduction(Profile.SMOKE, result.outcomes, (), 1.0, page))
         assert "Verdicts" in shown.title
-        assert shown.row_count == 1
+        assert shown.row_count == 2
         return page
 
     pages = [written(tmp_path / name) for name in ("one", "two")]
@@ -104,18 +119,21 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     assert (pages[0].parent / "figures" / "t-as-meant.svg").exists()
 
 
-def test_a_variant_beside_the_eight_is_judged_alone(tmp_path):
-    outside = dataclasses.replace(HYPOTHESIS, outside="nothing is promised")
-    further = dataclasses.replace(STUDY, variant=Variant.FURTHER)
-    written = dataclasses.replace(STUDY, variant=Variant.AS_WRITTEN, hypothesis=outside)
-    made = run_studies([STUDY, further, written], tmp_path / "runs.sqlite", engine=LocalEngine(1))
-    among, alone, out = made.verdicts
-    assert among.p_adjusted == pytest.approx(8 * among.p)  # Holm over eight, seven of them not run
-    assert alone.p_adjusted == alone.p == among.p
-    assert (out.outcome, out.p) == (Outcome.OUTSIDE, None)
-    ids = [outcome.verdict_id for outcome in made.outcomes]
-    assert ids == ["t", "t-further-check", "t-as-written"]
-    assert [outcome.verdict_json()["id"] for outcome in made.outcomes] == ids
+def test_what_has_no_seeds_is_registered_and_not_judged(tmp_path):
+    made = run_studies([dataclasses.replace(STUDY, seeds=())], tmp_path / "runs.sqlite")
+    outcome = made.outcomes[0]
+    assert (outcome.arms, made.summary) == ((), None)
+    assert outcome.verdicts[0].outcome is Outcome.NOT_JUDGED
+
+
+def test_further_claims_are_a_family_of_their_own(tmp_path):
+    beside = dataclasses.replace(HYPOTHESIS, further=True, name="beside")
+    both = dataclasses.replace(STUDY, hypotheses=(HYPOTHESIS, beside), seeds=SEEDS[:6])
+    among, alone = (
+        run_studies([both], tmp_path / "runs.sqlite", engine=LocalEngine(1)).outcomes[0].verdicts
+    )
+    assert among.p == pytest.approx(min(1.0, FAMILY * alone.p))
+    assert (among.outcome, alone.outcome) == (Outcome.UNDECIDED, Outcome.SUPPORTED)
 
 
 def test_failed_runs_stop_the_judging(tmp_path):
@@ -143,26 +161,21 @@ def test_intervals_of_losses_are_not_negative():
     assert summarised("c", wide, ratio=False).mean == pytest.approx(1.0006)
 
 
-def test_studies_are_registered_with_fresh_seeds_and_smoke_says_what_it_leaves_out():
+def test_studies_are_registered_with_fresh_seeds():
     smoke = studies_of(["4a", "4b"], Profile.SMOKE)
-    assert not any(study.key in NOT_IN_SMOKE for study in smoke)
     assert all(min(study.seeds) == FIRST_SEED for study in smoke)
-    assert all(
-        "profile smoke" in study.hypothesis.deviations[-1] for study in smoke if study.hypothesis
-    )
+    assert not any(study.hypotheses or study.existences for study in smoke)
     assert all(arm.run["train"]["effort"] == "low" for study in smoke for arm in study.arms)
-    text = {
-        arm.name: arm.run["train"]["effort"] for arm in studies_of(["3b"], Profile.LAPTOP)[0].arms
-    }
-    assert (text["text-dp"], text["recall-dp"]) == ("high", "medium")  # an arm's own choice stands
-    full = studies_of(["4a"], Profile.FULL)
-    assert not any(
-        "profile" in d for study in full if study.hypothesis for d in study.hypothesis.deviations
+    first, second = (
+        {seed for study in studies_of(["4a"], Profile.FULL, replication=r) for seed in study.seeds}
+        for r in (0, 1)
     )
+    assert not first & second
+    assert max(first) < FIRST_SEED + REPLICATION
 
 
-def test_studies_that_contradict_their_hypothesis_are_refused():
+def test_studies_that_contradict_their_claims_are_refused():
     with pytest.raises(InputError, match="lacks arms"):
         dataclasses.replace(STUDY, arms=ARMS[:1])
-    with pytest.raises(InputError, match="seeds differ"):
-        dataclasses.replace(STUDY, seeds=(7, 8, 9))
+    with pytest.raises(InputError, match="in 2 cells"):
+        dataclasses.replace(STUDY, cells={"a": {}, "b": {}})
