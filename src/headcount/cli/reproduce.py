@@ -50,6 +50,14 @@ def reproduce(
     replication: Annotated[
         int, typer.Option(help="0 has the registered seeds; 1, 2, … have others, all different")
     ] = 0,
+    retune: Annotated[
+        bool,
+        typer.Option(
+            "--retune",
+            help="instead: repeat the pilot that chose each arm's learning rate, schedule and"
+            " initial rates, and show what it would choose",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """Run the experiments as registered claims: verdicts, the four numbers of every arm,
@@ -57,6 +65,9 @@ def reproduce(
 
     Interrupted, it goes on where it stopped when the same command is run again.
     """
+    if retune:
+        _retune(experiments or [], out, json)
+        return
     from headcount.pipeline import reproduce as run
 
     with progress() as say:
@@ -76,6 +87,23 @@ def reproduce(
     if str(done.profile) == "smoke":
         console.print("profile smoke shows that everything runs; it judges nothing")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
+
+
+def _retune(names: list[str], out: Path | None, json: bool) -> None:
+    """The pilot again, beside what is registered; nothing is replaced."""
+    from headcount.experiments.pilot import chosen_table
+    from headcount.experiments.pilot import retune as pilot
+    from headcount.experiments.tuning import registration, written
+
+    folder = out or Path("pilot")
+    with progress() as say:
+        found = pilot(names, folder, say)
+    written(found, folder / "registration.json")
+    if json:
+        print_json({name: each.to_json() for name, each in found.items()})
+        return
+    console.print(escape(chosen_table(registration(), found)), soft_wrap=True)
+    console.print(f"the whole pilot: {escape(str(folder / 'registration.json'))}")
 
 
 def table(done: "Reproduction") -> Table:
