@@ -14,7 +14,7 @@ def rates(tmp_path_factory):
     """A reproduction that trains nothing."""
     said = []
     folder = tmp_path_factory.mktemp("out") / "rates"
-    done = hc.reproduce(["Rates"], folder=folder, say=lambda line, now=False: said.append(line))
+    done = hc.reproduce(["Rates"], "smoke", folder, say=lambda line, now=False: said.append(line))
     return folder, done, said
 
 
@@ -27,8 +27,8 @@ def test_what_was_found_is_returned_and_written(rates):
     assert {path.name for path in folder.iterdir()} >= {"report.html", "verdicts.json", "arms.csv"}
     stored = json.loads((folder / "verdicts.json").read_text())
     assert stored["verdicts"] == done.to_json()["verdicts"] == []
-    assert "0 training runs; profile laptop" in said[0]
-    assert "headcount reproduce rates --profile laptop" in done.page.read_text()
+    assert "0 training runs; profile smoke" in said[0]
+    assert "headcount reproduce rates --profile smoke" in done.page.read_text()
 
 
 @pytest.mark.parametrize(

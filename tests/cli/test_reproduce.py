@@ -13,10 +13,10 @@ from tests.cli.test_cli import run
 def rates(tmp_path_factory):
     """A reproduction that trains nothing."""
     place = tmp_path_factory.mktemp("rates")
-    return place, run("reproduce", "Rates", "--json", cwd=place)
+    return place, run("reproduce", "Rates", "--profile", "smoke", "--json", cwd=place)
 
 
-def test_rates_alone_need_no_store(rates):
+def test_rates_alone(rates):
     place, done = rates
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -24,7 +24,8 @@ def test_rates_alone_need_no_store(rates):
     folder = place / "reproduction-smoke-rates"  # a selection has a folder of its own
     assert (place / told["report"]).samefile(folder / "report.html")
     assert json.loads((folder / "verdicts.json").read_text())["experiments"] == ["rates"]
-    assert not (folder / "runs.sqlite").exists()
+    again = run("reproduce", "rates", "--profile", "smoke", "--json", cwd=place)
+    assert json.loads(again.stdout)["seconds"] < told["seconds"]  # tables are kept in the store
     assert "Fitted slopes" in (folder / "report.html").read_text()
     assert list((folder / "figures").glob("rates-*.svg"))
 
@@ -32,7 +33,7 @@ def test_rates_alone_need_no_store(rates):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("depth",), "rates would be lost"),
+        (("depth", "--profile", "smoke"), "rates would be lost"),
         (("rates", "--profile", "laptop"), "expected a folder of profile laptop"),
     ],
 )
@@ -54,7 +55,7 @@ def test_a_corpus_that_is_too_small_is_refused_before_anything_runs(texts, words
     (tmp_path / "texts").mkdir()
     for name, text in texts.items():
         (tmp_path / "texts" / name).write_text(text)
-    done = run("reproduce", "1a", "--corpus", "texts", cwd=tmp_path)
+    done = run("reproduce", "1a", "--profile", "full", "--corpus", "texts", cwd=tmp_path)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
