@@ -40,9 +40,9 @@ NAMES = {1: "one-layer", 2: "two-layers"}
 
 
 def studies(profile: Profile) -> tuple[Study, ...]:
-    """The printed memory, and near lags with lin and log heads."""
+    """The printed memory; in full also near lags with lin and log heads."""
     found = (as_written(profile),)
-    return found if profile is Profile.SMOKE else (*found, near(profile))
+    return (*found, near(profile)) if profile is Profile.FULL else found
 
 
 def tuned_arms() -> list[tuple[str, dict[str, Any]]]:

@@ -90,6 +90,7 @@ def as_meant(profile: Profile) -> Study:
         metric=runs.METRIC,
         x_label="heads",
         y_label=runs.LABEL,
+        shown=runs.SHOWN[profile],
         notes=(runs.TABLE_NOTE,),
     )
 

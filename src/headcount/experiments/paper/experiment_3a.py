@@ -33,9 +33,9 @@ from headcount.lab.study import Arm, Profile, Study, Variant
 
 
 def studies(profile: Profile) -> tuple[Study, ...]:
-    """The printed memory, and near lags with log heads."""
+    """The printed memory; in full also near lags with log heads."""
     found = (as_written(profile),)
-    return found if profile is Profile.SMOKE else (*found, near(profile))
+    return (*found, near(profile)) if profile is Profile.FULL else found
 
 
 def tuned_arms() -> list[tuple[str, dict[str, Any]]]:
