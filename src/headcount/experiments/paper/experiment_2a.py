@@ -66,13 +66,13 @@ def _name(heads: int, neurons: int) -> str:
 
 def as_meant(profile: Profile) -> Study:
     """Heads and neurons on a teacher of one token."""
-    shown: Sizes = () if profile is Profile.SMOKE else SHOWN
+    sizes = JUDGED[:1] if profile is Profile.SMOKE else (*JUDGED, *SHOWN)
     return Study(
         "2a",
         Variant.AS_MEANT,
         "A complex readout: neurons or heads?",
         "Do neurons help a readout of 64 ReLU neurons of one token, and heads not?",
-        tuple(_token_arm(*size, profile) for size in (*JUDGED, *shown)),
+        tuple(_token_arm(*size, profile) for size in sizes),
         tuple(range(runs.REGISTERED[profile])),
         hypotheses=() if profile is Profile.SMOKE else (_trained(), _contrast("", _name)),
         existences=(EXISTS,),
