@@ -86,7 +86,7 @@ def test_what_a_new_pilot_would_choose():
     head, *lines = chosen_table(old, new).splitlines()
     assert head.split() == ["arm", "registered", "this", "pilot"]
     assert [line.split()[0] for line in lines] == ["4a/lin-1", "4a/lin-4", "4a/log-1"]
-    assert [line.split()[-1] for line in lines] == ["same", "differs", "differs"]
+    assert [line.split()[-1] for line in lines] == ["same", "new", "differs"]
     assert "lr 0.0001, constant, uniform (0.5)" in lines[0]
     assert "nothing" in lines[1]
 

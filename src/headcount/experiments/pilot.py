@@ -139,9 +139,11 @@ def chosen_table(old: Mapping[str, Pilot], new: Mapping[str, Pilot]) -> str:
     """
     rows = [("arm", "registered", "this pilot", "")]
     for name in sorted(new):
-        before = _told(old[name]) if name in old else "nothing"
-        same = name in old and old[name].chosen == new[name].chosen
-        rows.append((name, before, _told(new[name]), "same" if same else "differs"))
+        found, before, change = _told(new[name]), "nothing", "new"
+        if name in old:
+            before = _told(old[name])
+            change = "same" if old[name].chosen == new[name].chosen else "differs"
+        rows.append((name, before, found, change))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
