@@ -18,6 +18,8 @@ from headcount.experiments.paper import (
 )
 from headcount.experiments.sparse_floors import (
     affine_floor,
+    affine_numbers,
+    built_numbers,
     code_numbers,
     promised,
     unreachable_numbers,
@@ -30,28 +32,22 @@ from headcount.experiments.triangle_floors import (
     possible,
     triangle_numbers,
 )
-from headcount.lab.study import Profile, Variant
+from headcount.lab.study import Profile
 from headcount.memory.readouts import Triangle
 
 
 @pytest.mark.parametrize(("heads", "floor"), [(1, 1.87), (2, 0.212), (4, 1.7e-3)])
-def test_floors_of_2b_as_meant(heads, floor):
-    arms = {
-        arm.name: arm
-        for arm in next(
-            s for s in experiment_2b.studies(Profile.LAPTOP) if s.variant is Variant.AS_MEANT
-        ).arms
-    }
-    numbers = arms[f"heads-{heads}"].numbers()
-    assert numbers.possible == pytest.approx(floor, rel=5e-3)
+def test_floors_of_a_smooth_kernel(heads, floor):
+    numbers = experiment_2b.smooth_numbers(heads, linear=True)
+    assert numbers.possible * experiment_2b.ENERGY == pytest.approx(floor, rel=5e-3)
     assert 0 < numbers.lower < numbers.possible
     assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-3)
 
 
 def test_neurons_do_not_change_what_four_heads_can_do():
-    arms = {arm.name: arm for arm in experiment_2b.as_meant(Profile.SMOKE).arms}
-    assert arms["heads-4-m-256"].numbers().possible == arms["heads-4"].numbers().possible
-    assert arms["heads-4-m-256"].numbers().lower is None
+    linear, neurons = (experiment_2b.smooth_numbers(4, linear) for linear in (True, False))
+    assert neurons.possible == linear.possible
+    assert neurons.lower is None
 
 
 def test_floors_of_4a_and_4b():
@@ -109,8 +105,8 @@ def test_linear_arms_on_far_signs_have_weights(arm, limit):
     """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely
     many lags, where there are 1000.
     """
-    arms = {each.name: each for each in experiment_2b.as_written(Profile.LAPTOP).arms}
-    numbers = arms[arm].numbers()
+    bias, heads, reading = arm.split("-")
+    numbers = affine_numbers(f"exp-2b:reading={reading}", bias, int(heads), 2)
     assert numbers.lower <= numbers.possible <= limit
     assert numbers.possible <= numbers.float32 * (1 + 1e-6)
     # rounded probabilities leave the class, which may help a little
@@ -137,8 +133,7 @@ def test_one_head_codes_two_signs(bias):
 
 
 def test_the_theorem_of_one_layer_promises_nothing_for_two():
-    arms = {arm.name: arm.numbers() for arm in experiment_1b.as_meant(Profile.SMOKE).arms}
-    one, two = arms["log-1-layer"], arms["log-2-layers"]
+    one, two = (experiment_1b.near_numbers("log", layers) for layers in (1, 2))
     assert "Theorem 3.1" in one.promised_text
     assert one.promised_text != two.promised_text
     assert (two.promised, two.promised_text) == (None, "none: Theorem 3.1 is about one layer")
@@ -189,8 +184,7 @@ def test_triangle_network_survives_rounding(m):
 
 
 def test_a_construction_in_bfloat16():
-    arms = {each.name: each for each in experiment_2b.as_written(Profile.LAPTOP).arms}
-    numbers = arms["table-3-lags"].numbers()
+    numbers = built_numbers("exp-2b:reading=lags,position=100", "table", 3, 2, 100)
     assert numbers.possible <= numbers.float32 <= numbers.bfloat16 < 1e-2
 
 

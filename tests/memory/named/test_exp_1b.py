@@ -25,9 +25,9 @@ def test_read_as_lags_the_tokens_count_back(draw):
     np.testing.assert_array_equal(target.evaluate(jnp.asarray(x)), y)
 
 
-def test_the_teacher_has_unit_variance_and_its_own_seed(draw):
+def test_the_teacher_is_not_normalised_and_has_its_own_seed(draw):
     batch = draw(Exp1b(position=100), 4000, 100)
-    assert abs(float(batch.y.std()) - 1) < 0.1
+    assert 2 < float(batch.y.std()) < 20  # 64 neurons of outer weight 1
     assert (draw(Exp1b(position=100, seed=1), 4000, 100).y != batch.y).any()
 
 
