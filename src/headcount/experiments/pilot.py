@@ -3,7 +3,8 @@
 Two rounds, at half the cost of the whole grid:
 
     1. every setting (24 where heads have decay rates) with the first pilot seed;
-    2. the `KEPT` best of them with the other pilot seeds too.
+    2. the `KEPT` best of them with the other pilot seeds too: two, or nine for runs on the exact
+       loss, which take a second.
 
 The choice is the smallest worst loss among the settings that ran with all seeds; what the others
 reached with the first seed stays in the record (`tuning.Pilot`). Runs go through the ordinary sweep
@@ -20,19 +21,26 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import CheckFailed, unknown
-from headcount.experiments.tuning import PILOT_SEEDS, Pilot, Setting, grid, has_rates, in_setting
+from headcount.experiments.tuning import (
+    PILOT_SEEDS,
+    Pilot,
+    Setting,
+    grid,
+    has_rates,
+    in_setting,
+    pilot_seeds,
+)
 from headcount.lab.run_studies import loss_of
 from headcount.lab.sweep.driver import sweep
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, progress_teller, silent
-from headcount.lab.sweep.schema import FINISHED
+from headcount.lab.sweep.schema import FINISHED, Row
 from headcount.lab.sweep.store import Store
 from headcount.train.run_spec import RunSpec
 
 TUNED = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")  # experiments with `tuned_arms`
 KEPT = 6  # settings of the second round
 STORE = "pilot.sqlite"
-METRIC = "eval_loss"
 
 Runs = Mapping[str, Mapping[str, Any]]  # arm → fields of its run, untuned
 Asked = Sequence[tuple[str, Setting, int]]  # arm, setting, seed
@@ -72,7 +80,8 @@ def pilots_of(
 ) -> dict[str, Pilot]:
     """Both rounds, for any runs."""
     settings = {name: grid(has_rates(run)) for name, run in runs.items()}
-    first, *others = PILOT_SEEDS
+    seeds = {name: pilot_seeds(run) for name, run in runs.items()}
+    first = PILOT_SEEDS[0]
     every = [(name, setting, first) for name in runs for setting in settings[name]]
     say(f"pilot, round 1: {len(every)} runs", now=True)
     losses = _losses(runs, every, folder, say, engine)
@@ -80,7 +89,7 @@ def pilots_of(
         (name, setting, seed)
         for name in runs
         for setting in _best({s: losses[name, s, first] for s in settings[name]})
-        for seed in others
+        for seed in seeds[name][1:]
     ]
     say(f"pilot, round 2: {len(again)} runs", now=True)
     losses |= _losses(runs, again, folder, say, engine)
@@ -89,7 +98,7 @@ def pilots_of(
             {
                 setting: tuple(
                     losses[name, setting, seed]
-                    for seed in PILOT_SEEDS
+                    for seed in seeds[name]
                     if (name, setting, seed) in losses
                 )
                 for setting in settings[name]
@@ -127,10 +136,13 @@ def _losses(
     if bad or summary.missing:
         why = f"the first with: {bad[0]}" if bad else "all of them missing"
         raise CheckFailed(f"{len(bad) + summary.missing} runs of the pilot failed, {why}")
-    return {
-        each: float(f"{loss_of(rows[spec.content_hash], METRIC):.4g}")
-        for each, spec in specs.items()
-    }
+    return {each: float(f"{_loss(rows[spec.content_hash]):.4g}") for each, spec in specs.items()}
+
+
+def _loss(row: Row) -> float:
+    """Squared losses as parts of the constant answer's: another seed may have another target."""
+    relative = "relative_loss" in row.record["final"]
+    return loss_of(row, "relative_loss" if relative else "eval_loss")
 
 
 def chosen_table(old: Mapping[str, Pilot], new: Mapping[str, Pilot]) -> str:

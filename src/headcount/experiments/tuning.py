@@ -27,6 +27,7 @@ from headcount.core.overrides import merged
 from headcount.train.run_spec import Shape
 
 PILOT_SEEDS = (0, 1, 2)
+EXACT_SEEDS = tuple(range(10))  # of runs on the exact loss, which take a second
 LEARNING_RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 SCHEDULES = (Shape.CONSTANT, Shape.COSINE)
 SPREADS: dict[str, dict[str, Any]] = {
@@ -133,6 +134,11 @@ def tuned(name: str, run: Mapping[str, Any]) -> dict[str, Any]:
 def in_setting(run: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
     """The fields of a run in a setting; the grid wins over what the run says."""
     return merged(run, setting.changes(has_rates(run)))
+
+
+def pilot_seeds(run: Mapping[str, Any]) -> tuple[int, ...]:
+    """The seeds that a setting is tried with."""
+    return EXACT_SEEDS if run["train"].get("loss") == "population" else PILOT_SEEDS
 
 
 def has_rates(run: Mapping[str, Any]) -> bool:
