@@ -10,8 +10,9 @@ from headcount.core.overrides import merged
 from headcount.experiments import CHECKS, EXPERIMENTS, STUDIES, chosen, studies_of
 from headcount.experiments.further.bias import bias_numbers, trivial_loss
 from headcount.experiments.further.depth import composed_numbers, split
-from headcount.lab.run_studies import planned
-from headcount.lab.study import Profile, Variant
+from headcount.lab.judge.hypothesis import Kind
+from headcount.lab.run_studies import FAMILY, planned
+from headcount.lab.study import Profile
 from headcount.memory.kernels import kernels
 from headcount.train.run import train
 from headcount.train.run_spec import RunSpec
@@ -35,10 +36,27 @@ def test_every_study_is_well_formed(name, profile):
     studies = STUDIES[name](profile)
     assert (len(studies) == 0) == (name == "rates")
     assert all(study.id.startswith(name) for study in studies)
-    meant = [study for study in studies if study.variant is Variant.AS_MEANT]
-    assert len(meant) == (name in EXPERIMENTS)
-    assert all(study.hypothesis is not None for study in meant)
     assert len({study.key for study in studies}) == len(studies)
+
+
+@pytest.mark.parametrize("profile", [Profile.LAPTOP, Profile.FULL])
+def test_every_insight_has_its_three_claims(profile):
+    """One of each kind, whatever the profile runs; Holm is over those about training."""
+    studies = studies_of(EXPERIMENTS, profile)
+    hypotheses = [h for study in studies for h in study.hypotheses]
+    existences = [e for study in studies for e in study.existences]
+    main = [(h.insight, h.kind) for h in hypotheses if not h.further]
+    assert sorted(main) == [
+        (id, kind) for id in EXPERIMENTS for kind in (Kind.CONTRAST, Kind.TRAINED)
+    ]
+    assert len(main) == FAMILY
+    assert sorted(e.insight for e in existences if not e.further) == list(EXPERIMENTS)
+    keys = [claim.key for claim in (*hypotheses, *existences)]
+    assert len(set(keys)) == len(keys)
+
+
+def test_smoke_judges_nothing():
+    assert not any(s.hypotheses or s.existences for s in studies_of(EXPERIMENTS, Profile.SMOKE))
 
 
 @pytest.mark.parametrize("profile", list(Profile))

@@ -1,16 +1,34 @@
 """What needs no training: begun together, told apart, the same as computed here."""
 
+import math
 import os
 import time
 from concurrent.futures import Future
 
 import pytest
 
+from headcount.core.refs import Ref
 from headcount.experiments import studies_of
 from headcount.experiments.computed import Computations, Processes, numbers_of
 from headcount.experiments.errata import POINTS
+from headcount.experiments.further.rates import Family, RateTable
 from headcount.lab.run_studies import known_numbers
 from headcount.lab.study import Profile
+
+TABLE = RateTable(
+    "exp",
+    Family.ADAPTIVE,
+    "lin",
+    "heads",
+    "error",
+    (1.0, math.inf),
+    (0.5, 0.1),
+    (None, 0.2),
+    (0.1, None),
+    None,
+    -1.0,
+    Ref("headcount"),
+)
 
 
 class Here:
@@ -22,39 +40,55 @@ class Here:
     def submit(self, function, *arguments):
         self.asked.append((function.__name__, *arguments))
         done = Future()
-        shown = {"every_evidence": tuple(point.id for point in POINTS), "rate": "rate"}
+        shown = {"every_evidence": tuple(point.id for point in POINTS), "rate": TABLE}
         name = function.__name__
         done.set_result(shown[name] if name in shown else function(*arguments))
         return done
 
 
-def test_everything_begins_with_the_floors_and_the_longest_goes_first():
+def test_everything_begins_with_the_floors_and_the_longest_goes_first(tmp_path):
     pool, said = Here(), []
-    work = Computations(pool, ["2b", "rates"], Profile.SMOKE, None, said.append)
+    store = tmp_path / "runs.sqlite"
+    work = Computations(pool, ["2b", "rates"], Profile.SMOKE, None, store, said.append)
     found = work.numbers(studies_of(["2b"], Profile.SMOKE))
     kinds = [name for name, *_ in pool.asked]
     assert kinds == ["rate"] * (len(kinds) - 2) + ["every_evidence", "numbers_of"]
     assert len(kinds) > 3
     assert set(found) == {study.key for study in studies_of(["2b"], Profile.SMOKE)}
     assert work.errata() == tuple((point, point.id) for point in POINTS)
-    assert work.rates() == ("rate",) * (len(kinds) - 2)
+    assert work.rates() == (TABLE,) * (len(kinds) - 2)
     assert said == ["2b: what every arm could reach", "rates"]
 
 
-def test_numbers_are_those_of_the_studies_and_a_corpus_goes_to_those_that_read_it(tmp_path):
+def test_what_was_computed_is_kept_for_the_next_time(tmp_path):
+    """Under the hash of what it depends on: another profile is computed anew."""
+    store, studies = tmp_path / "runs.sqlite", studies_of(["3b"], Profile.LAPTOP)
+    first, second, other = Here(), Here(), Here()
+    asked = [
+        Computations(pool, ["3b"], profile, None, store, lambda _, now=False: None)
+        for pool, profile in (
+            (first, Profile.LAPTOP),
+            (second, Profile.LAPTOP),
+            (other, Profile.FULL),
+        )
+    ]
+    found = [work.existing(studies) for work in asked]
+    assert found[0] == found[1] == found[2]
+    assert found[0][0].key == "3b-exists"
+    assert [len(pool.asked) for pool in (first, second, other)] == [1, 0, 1]
+
+
+def test_numbers_are_those_of_the_studies(tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("to be or not to be " * 2000)
     assert numbers_of("1a", Profile.SMOKE, str(text)) == known_numbers(
         studies_of(["1a"], Profile.SMOKE, str(text))
     )
-    # the corpus is not its own
-    assert numbers_of("3a", Profile.SMOKE, str(text)) == known_numbers(
-        studies_of(["3a"], Profile.SMOKE)
-    )
 
 
-def test_without_rates_there_are_no_tables():
-    work = Computations(Here(), ["1a"], Profile.SMOKE, None, lambda _: None)
+def test_without_rates_there_are_no_tables(tmp_path):
+    store = tmp_path / "runs.sqlite"
+    work = Computations(Here(), ["1a"], Profile.SMOKE, None, store, lambda _: None)
     work.numbers(studies_of(["1a"], Profile.SMOKE))
     assert work.rates() == ()
 

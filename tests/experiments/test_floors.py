@@ -32,7 +32,6 @@ from headcount.experiments.triangle_floors import (
     possible,
     triangle_numbers,
 )
-from headcount.lab.study import Profile
 from headcount.memory.readouts import Triangle
 
 
@@ -141,12 +140,8 @@ def test_the_theorem_of_one_layer_promises_nothing_for_two():
 
 
 def test_recall_is_solved_only_where_the_construction_fits():
-    fits, too_wide = (
-        next(
-            arm for arm in experiment_3b.studies(profile)[0].arms if arm.name == "recall-dp"
-        ).numbers()
-        for profile in (Profile.LAPTOP, Profile.FULL)
-    )
+    fits = experiment_3b._solved(experiment_3b.RECALL)
+    too_wide = experiment_3b._solved(experiment_3b.RecallSize(pairs=6, symbols=12))
     assert fits.possible == 0
     assert "recall" in fits.certificate
     assert (too_wide.possible, too_wide.certificate) == (None, "none")

@@ -5,7 +5,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.experiments import pilot, tuning
 from headcount.experiments.pilot import KEPT, chosen_table, pilots_of, retune, tuned_runs
-from headcount.experiments.tuning import PILOT_SEEDS, Pilot, Setting, grid, has_rates, written
+from headcount.experiments.tuning import EXACT_SEEDS, Pilot, Setting, grid, has_rates, written
 from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.train.run_spec import Shape
 
@@ -36,8 +36,8 @@ def test_the_best_setting_is_chosen(found):
 def test_every_setting_has_one_seed_and_the_best_have_all(found):
     _, tried = found
     counts = [len(losses) for losses in tried.losses.values()]
-    assert sorted(set(counts)) == [1, len(PILOT_SEEDS)]
-    assert counts.count(len(PILOT_SEEDS)) == KEPT
+    assert sorted(set(counts)) == [1, len(EXACT_SEEDS)]
+    assert counts.count(len(EXACT_SEEDS)) == KEPT
     first = {setting: losses[0] for setting, losses in tried.losses.items()}
     worst_kept = max(first[s] for s, losses in tried.losses.items() if len(losses) > 1)
     assert all(worst_kept <= first[s] for s, losses in tried.losses.items() if len(losses) == 1)

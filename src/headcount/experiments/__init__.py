@@ -70,6 +70,8 @@ def studies_of(
     made = tuple(
         registered(study, replication) for id in names for study in STUDIES[id](profile, corpus)
     )
+    if profile == "smoke":  # it shows that everything runs, and judges nothing
+        made = tuple(dataclasses.replace(s, hypotheses=(), existences=()) for s in made)
     return tuple(quickly(study, EFFORT[profile]) for study in made)
 
 

@@ -19,9 +19,14 @@ from headcount.core.errors import require
 from headcount.experiments.tuning import SPREADS as SPREADS
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Profile, Study
-from headcount.memory.named import targets
+from headcount.memory.named import english, targets
 from headcount.memory.named.corpus import LARGEST_BYTE
 from headcount.memory.named.text import AbstractText
+
+
+def if_installed(study: Study) -> Study:
+    """A study on English, or its claims as not judged where the extra `text` is missing."""
+    return study if english.installed() else not_run(study)
 
 
 def not_run(study: Study) -> Study:

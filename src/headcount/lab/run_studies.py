@@ -219,6 +219,8 @@ def _results(
     known: Mapping[str, Numbers],
 ) -> list[ArmResult]:
     """One record per run of the arms that a claim is about."""
+    if not study.seeds:
+        return []
     sizes = {arm.name: parameters(arm) for arm in study.arms if arm.name in hypothesis.arms}
     return [
         ArmResult(

@@ -31,6 +31,7 @@ from headcount.experiments.recipes import (
     TRIVIAL,
     TextSize,
     gpt,
+    if_installed,
     no_floor,
     not_run,
     recipe,
@@ -72,7 +73,7 @@ def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:
     if profile is Profile.LAPTOP:
         return (nested, not_run(_text(TEXT_SIZES[Profile.FULL], corpus)))
     size = dataclasses.replace(TEXT_SIZES[profile], steps=TEXT_STEPS)
-    return (nested, _text(size, corpus), _text(size, ENGLISH, further=True))
+    return (nested, _text(size, corpus), if_installed(_text(size, ENGLISH, further=True)))
 
 
 # --- pointer chains -------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from headcount.experiments.recipes import (
     TRIVIAL,
     TextSize,
     gpt,
+    if_installed,
     no_floor,
     not_run,
     queries_as_neurons,
@@ -95,7 +96,7 @@ def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:
     if profile is Profile.LAPTOP:
         return (recall, not_run(_text(TEXT_SIZES[Profile.FULL], corpus)))
     size = TEXT_SIZES[profile]
-    return (recall, _text(size, corpus), _text(size, ENGLISH, further=True))
+    return (recall, _text(size, corpus), if_installed(_text(size, ENGLISH, further=True)))
 
 
 # --- recall ---------------------------------------------------------------------------------------
