@@ -7,11 +7,12 @@ import pytest
 from headcount.experiments import STUDIES, studies_of
 from headcount.experiments.further import head_counts
 from headcount.experiments.further.bias import studies as bias_studies
-from headcount.experiments.paper import experiment_2b, experiment_4a
+from headcount.experiments.paper import experiment_4a
+from headcount.experiments.recipes import linear_model
 from headcount.lab.diagnosis import diagnosed, observed, reach_of
 from headcount.lab.judge.signatures import Answer, Failure
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Profile, Variant
+from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.kernels import Exponential, Power
@@ -158,10 +159,23 @@ def test_the_cell_is_named_where_there_are_several():
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_floor_that_is_the_constant_answer_does_not_clear_the_bias(constant):
-    """2b as written: no decaying head reaches the lags. Without a floor nothing is said; with
-    one at the variance neither 'no'.
+    """The lags of 2b: no decaying head reaches them. Without a floor nothing is said; with one at
+    the variance neither 'no'.
     """
-    study = next(s for s in experiment_2b.studies(Profile.FULL) if s.variant is Variant.AS_WRITTEN)
+    train = {"steps": 10, "length": 1000, "loss": "population", "log": 1}
+    arms = tuple(
+        Arm(
+            f"{bias}-{heads}",
+            {
+                "memory": "exp-2b:reading=lags",
+                "model": linear_model({"kind": bias}, heads),
+                "train": train,
+            },
+        )
+        for bias in ("lin", "log")
+        for heads in (1, 64)
+    )
+    study = Study("2b", Variant.AS_WRITTEN, "Far signs", "Can they?", arms, (0,))
     names = [arm.name for arm in study.arms]
     numbers = {name: Numbers(possible=3.0, lower=2.99, constant=constant) for name in names}
     told = {
@@ -190,6 +204,8 @@ def test_diverged_runs_have_no_pattern():
 @pytest.mark.parametrize("id", STUDIES)
 def test_every_study_can_be_diagnosed(id):
     for study in studies_of([id], Profile.FULL):
+        if not study.seeds:  # English, where the extra is not installed
+            continue
         told = {arm.name: finals(accuracy=0.5) for arm in study.arms}
         known = {arm.name: Numbers(possible=0.01) for arm in study.arms}
         assert all(diagnosis.sentence for diagnosis in diagnosed_by(study, told, known).values())
