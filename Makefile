@@ -18,7 +18,7 @@ $(READY): requirements.lock pyproject.toml
 	touch $(READY)
 
 reproduce: setup
-	$(BIN)/headcount reproduce --profile smoke
+	$(BIN)/headcount reproduce
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks
