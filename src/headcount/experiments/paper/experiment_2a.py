@@ -34,7 +34,7 @@ from headcount.lab.judge.hypothesis import (
 )
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Arm, Profile, Study, Variant
+from headcount.lab.study import Arm, Profile, Study, StudyRole, Variant
 
 Sizes = tuple[tuple[int, int], ...]  # heads and neurons
 
@@ -81,6 +81,7 @@ def as_meant(profile: Profile) -> Study:
         y_label=runs.LABEL,
         shown=runs.SHOWN[profile],
         notes=(NOTE,),
+        role=StudyRole.SIZE_TABLE,
     )
 
 
@@ -96,8 +97,8 @@ def _token_arm(heads: int, neurons: int, profile: Profile) -> Arm:
         _name(heads, neurons),
         tuned(f"2a/{_name(*setting)}", runs.token_run(heads, neurons, profile)),
         lambda: token_numbers(heads, neurons),
-        f"{heads} heads" if heads > 1 else "1 head",
-        neurons,
+        x=neurons,
+        at={"H": heads, "m": neurons},
     )
 
 
@@ -194,6 +195,7 @@ def readings(profile: Profile) -> Study:
         x_label="neurons",
         y_label="MSE",
         notes=(reading_map.NOTE,),
+        role=StudyRole.READING_MAP,
     )
 
 

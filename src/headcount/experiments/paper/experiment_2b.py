@@ -37,7 +37,7 @@ from headcount.lab.judge.hypothesis import (
 )
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Arm, Profile, Study, Variant
+from headcount.lab.study import Arm, Profile, Study, StudyRole, Variant
 from headcount.memory.kernels import Power
 
 MEMORY = "exp-2b"
@@ -93,6 +93,7 @@ def as_meant(profile: Profile) -> Study:
         y_label=runs.LABEL,
         shown=runs.SHOWN[profile],
         notes=(runs.TABLE_NOTE,),
+        role=StudyRole.SIZE_TABLE,
     )
 
 
@@ -106,8 +107,8 @@ def _arm(heads: int, neurons: int, profile: Profile) -> Arm:
         _name(heads, neurons),
         tuned(f"2b/{_name(heads, neurons)}", _run(heads, neurons, profile)),
         lambda: table_numbers(heads, neurons),
-        f"{neurons} neurons",
-        heads,
+        x=heads,
+        at={"H": heads, "m": neurons},
     )
 
 
@@ -252,6 +253,7 @@ def readings(profile: Profile) -> Study:
         x_label="heads",
         y_label="MSE",
         notes=(reading_map.NOTE, "the largest number of heads in the paper is not in its text"),
+        role=StudyRole.READING_MAP,
     )
 
 

@@ -44,7 +44,7 @@ from headcount.lab.judge.existence import Can, Cannot, Existence
 from headcount.lab.judge.hypothesis import BelowThreshold, Benefit, Hypothesis, Kind, Part, Reported
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Arm, Profile, Study, Variant
+from headcount.lab.study import Arm, Profile, Study, StudyRole, Variant
 from headcount.memory.kernels import Power
 
 MEMORY = "exp-4a"
@@ -161,6 +161,7 @@ def learning_rates(profile: Profile) -> Study:
         x_label="learning rate",
         y_label="population MSE",
         notes=("constant learning rate, initial rates from U(0, 1): nothing is tuned",),
+        role=StudyRole.HEADLINE,
     )
 
 
@@ -180,6 +181,7 @@ def readings() -> Study:
             *READING_NOTES,
             "bare: heads of size 1 alone; a lin head then sees lag 0, which the target lacks",
         ),
+        role=StudyRole.READING_MAP,
     )
 
 

@@ -44,7 +44,7 @@ from headcount.lab.judge.existence import Can, Cannot, Existence
 from headcount.lab.judge.hypothesis import BelowThreshold, Benefit, Hypothesis, Kind, Part, Reported
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
-from headcount.lab.study import Arm, Profile, Study, Variant
+from headcount.lab.study import Arm, Profile, Study, StudyRole, Variant
 from headcount.memory.kernels import Exponential
 
 MEMORY = "exp-4b"
@@ -200,6 +200,7 @@ def readings() -> Study:
             *READING_NOTES,
             f"bare: heads of size 1 alone; log heads as printed then leave at least {lost:g}",
         ),
+        role=StudyRole.READING_MAP,
     )
 
 
