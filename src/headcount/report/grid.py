@@ -148,7 +148,7 @@ def _size(verdict: Verdict, effect: float) -> str:
     if verdict.scale == Scale.EXPLAINED.unit:
         return f"{number(100 * effect, 2)}% of the variance"
     if verdict.scale == Scale.ACCURACY.unit:
-        return f"{number(100 * effect, 2)} points of accuracy"
+        return f"{number(100 * effect, 2)} in 100 answers"
     return f"{number(effect, 2)} {verdict.scale}"
 
 
