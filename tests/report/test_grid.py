@@ -66,7 +66,7 @@ def test_sentences_say_what_the_verdicts_say():
         ({"scale": "nats", "effect": -0.08}, "0.08 nats worse"),
         (
             {"scale": "accuracy", "effect": 0.03, "kind": Kind.TRAINED},
-            "threshold passed by 3 points of accuracy",
+            "threshold passed by 3 in 100 answers",
         ),
         ({"scale": "log10 ratio", "effect": math.inf}, ""),
         ({"effect": None}, ""),
