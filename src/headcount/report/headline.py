@@ -177,6 +177,8 @@ def _caption(series: Sequence[HeadlineSeries], asked: str) -> str:
     seeds = sorted({point.seeds for each in series for point in each.points})
     counted = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     told = [f"Median over {counted} seeds; the band reaches from the lowest to the highest."]
+    if seeds == [1]:
+        told = ["One seed."]
     runs = sum(point.seeds for each in series for point in each.points)
     diverged = sum(point.diverged for each in series for point in each.points)
     if diverged:
