@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.core.errors import require, unknown
-from headcount.experiments import EXPERIMENTS, chosen, studies_of
+from headcount.experiments import EXPERIMENTS, chosen, further_families, studies_of
 from headcount.lab.judge.verdict import Verdict, ordered
 from headcount.lab.study import Profile, Study
 from headcount.lab.study_outcome import StudyOutcome
@@ -129,6 +129,7 @@ def _reproduce(
             watch=progress_teller(say),
             numbers=work.numbers,
             existing=existing,
+            families=further_families(names),
             tell=_teller(say),
         )
         errata, rates = work.errata(), work.rates()

@@ -75,6 +75,16 @@ def studies_of(
     return tuple(quickly(study, EFFORT[profile]) for study in made)
 
 
+def further_families(ids: Iterable[str]) -> dict[str, int]:
+    """How many further claims about training each insight has in all, whatever a profile runs."""
+    from headcount.lab.study import Profile
+
+    asked = [id for id in chosen(ids) if id in EXPERIMENTS]
+    studies = studies_of(asked, Profile.FULL) if asked else ()
+    claims = [h for study in studies for h in study.hypotheses if h.further]
+    return {id: sum(h.insight == id for h in claims) for id in EXPERIMENTS}
+
+
 def registered(study: "Study", replication: int = 0) -> "Study":
     """With seeds that no pilot has seen."""
     first = FIRST_SEED + REPLICATION * replication

@@ -94,6 +94,7 @@ def run_studies(
     watch: Watcher | None = None,
     numbers: Callable[[Sequence[Study]], Known] | None = None,
     existing: Sequence[Verdict] = (),
+    families: Mapping[str, int] | None = None,
     tell: Teller | None = None,
 ) -> StudiesRun:
     """Train what is missing for the first look, judge, train more for what is undecided, until
@@ -102,15 +103,19 @@ def run_studies(
 
     `numbers` computes what is known of every arm without training, once, after the first sweep;
     without it they are computed here, one after another. `existing` are the verdicts on weights,
-    decided before. `tell` hears the verdicts after every look.
+    decided before. `families` are the sizes of the families of further claims by insight, with
+    those that are not among these studies. `tell` hears the verdicts after every look.
     """
     counts = first_counts(studies)
     known: Known | None = None
+    decided: dict[str, Verdict] = {}  # by the look that decided: more seeds do not change it
     while True:
         runs = [run for study in studies for run in planned(study, counts)]
         rows, summary = _swept(runs, store, engine, watch)
         known = (numbers or known_numbers)(studies) if known is None else known
-        verdicts = judged(studies, runs, rows, known)
+        found = judged(studies, runs, rows, known, families or {})
+        verdicts = tuple(decided.get(verdict.key, verdict) for verdict in found)
+        decided |= {verdict.key: verdict for verdict in verdicts if verdict.outcome.decided}
         if tell is not None:
             tell(verdicts)
         more = _next_look(studies, verdicts, counts)
@@ -184,7 +189,11 @@ def known_numbers(studies: Sequence[Study]) -> Known:
 
 
 def judged(
-    studies: Sequence[Study], runs: Sequence[PlannedRun], rows: Mapping[str, Row], known: Known
+    studies: Sequence[Study],
+    runs: Sequence[PlannedRun],
+    rows: Mapping[str, Row],
+    known: Known,
+    sizes: Mapping[str, int],
 ) -> tuple[Verdict, ...]:
     """The verdicts on all claims about training. Those of the paper are one family; the further
     claims of an insight are another.
@@ -205,7 +214,7 @@ def judged(
             family,
             {h.key: results[h.key] for h in family},
             {h.key: seeds[h.key] for h in family},
-            max(FAMILY, len(family)) if not name else None,
+            max(len(family), sizes.get(name, 0) if name else FAMILY),
         )
     }
     return tuple(said[h.key] for h in everything)

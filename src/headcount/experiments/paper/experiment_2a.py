@@ -74,7 +74,9 @@ def as_meant(profile: Profile) -> Study:
         "Do neurons help a readout of 64 ReLU neurons of one token, and heads not?",
         tuple(_token_arm(*size, profile) for size in sizes),
         tuple(range(runs.REGISTERED[profile])),
-        hypotheses=() if profile is Profile.SMOKE else (_trained(), _contrast("", _name)),
+        hypotheses=()
+        if profile is Profile.SMOKE
+        else (_trained(), _contrast("", _name), _swapped()),
         existences=(EXISTS,),
         metric=runs.METRIC,
         x_label="neurons",
@@ -141,6 +143,23 @@ def _contrast(name: str, arm: Any) -> Hypothesis:
         further=bool(name),
         name=name,
         notes=() if name else (NOTE,),
+    )
+
+
+def _swapped() -> Hypothesis:
+    """The control: neurons and heads change places. It must not be supported beside the claim."""
+    few, many, more_heads = (_name(*size) for size in JUDGED)
+    return Hypothesis(
+        "2a",
+        Kind.CONTRAST,
+        "Control: heads help, neurons bring almost no benefit.",
+        (
+            Part("heads", Benefit(many, more_heads, Scale.LOG10_RATIO)),
+            Part("neurons", NoBenefit(few, many, Scale.EXPLAINED)),
+        ),
+        TRIVIAL,
+        further=True,
+        name="swapped",
     )
 
 

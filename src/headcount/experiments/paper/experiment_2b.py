@@ -86,7 +86,7 @@ def as_meant(profile: Profile) -> Study:
         "Do heads help to read x_48 + x_56 + x_99, and neurons not?",
         tuple(_arm(*size, profile) for size in sizes),
         tuple(range(runs.REGISTERED[profile])),
-        hypotheses=() if profile is Profile.SMOKE else (_trained(), _contrast()),
+        hypotheses=() if profile is Profile.SMOKE else (_trained(), _contrast(), _swapped()),
         existences=(EXISTS,),
         metric=runs.METRIC,
         x_label="heads",
@@ -145,6 +145,24 @@ def _contrast() -> Hypothesis:
         TRIVIAL,
         REPORTED,
         notes=(runs.TABLE_NOTE, "one head is exact: what heads bring, they bring to training"),
+    )
+
+
+def _swapped() -> Hypothesis:
+    """The control: heads and neurons change places. Where it is supported too, both help by orders
+    of magnitude and neither by a part of the variance: the contrast tells little.
+    """
+    return Hypothesis(
+        "2b",
+        Kind.CONTRAST,
+        "Control: neurons help, heads bring almost no benefit.",
+        (
+            Part("neurons", Benefit("heads-4-m-16", "heads-4-m-256", Scale.LOG10_RATIO)),
+            Part("heads", NoBenefit("heads-1-m-16", "heads-8-m-16", Scale.EXPLAINED)),
+        ),
+        TRIVIAL,
+        further=True,
+        name="swapped",
     )
 
 

@@ -266,19 +266,22 @@ def power(
     regions: Sequence[Region],
     looks: Looks,
     level: float,
+    seeds: int | None = None,
     studies: int = 4000,
     seed: int = 0,
 ) -> float:
-    """The chance that all parts are decided as claimed at this level, if their median effects were
-    the registered ones and the noise is that of the measured effects [K, R].
+    """The chance that all parts are decided as claimed at this level with so many `seeds` (all
+    looks without it), if their median effects were the registered ones and the noise is that of the
+    measured effects [K, R].
 
     Residuals of whole seeds are redrawn (parts of one claim share their runs) with a little normal
     noise, as many bandwidths as their spread is shrunk by, so that few seeds are no lattice.
     """
     residuals = _residuals(effects)  # [K, R]
     count = residuals.shape[1]
+    last = looks.seeds[-1] if seeds is None else looks.reached(seeds)
     random = np.random.default_rng(seed)
-    drawn = residuals[:, random.integers(count, size=(studies, looks.seeds[-1]))]  # [K, n, S]
+    drawn = residuals[:, random.integers(count, size=(studies, last))]  # [K, n, S]
     width = 0.9 * count**-0.2
     spread = residuals.std(axis=1)[:, None, None]  # [K, 1, 1]
     jitter = width * spread * random.standard_normal(drawn.shape)

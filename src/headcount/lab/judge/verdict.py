@@ -12,8 +12,9 @@ their own.
 **Looks**: a claim is looked at when 10, 20 and 40 seeds are there and left alone once decided
 (`statistics.Looks`). The p-values hold at every look, so that stopping early costs nothing more.
 
-**Power** is printed with every verdict: the chance that this design, at the first step of Holm,
-decides as claimed if the effect is the registered one and the noise is the one measured. An
+**Power** is printed with every verdict: the chance that this design, with the seeds of its profile
+and at the first step of Holm, decides as claimed if the effect is the registered one and the noise
+is the one measured. Ten seeds tell a spread roughly, so it is a rough number. An
 undecided claim says how many seeds it would take.
 
 **Shortfalls** add a reading and never change the outcome: an arm that is behind learned more than
@@ -139,6 +140,7 @@ class Judged:
 
     hypothesis: Hypothesis
     findings: tuple[Finding, ...]
+    seeds: int  # registered for it in this profile
 
     @property
     def complete(self) -> bool:
@@ -176,7 +178,9 @@ def judge(
         if name not in keys:
             raise unknown("hypothesis", name, keys)
     judged = [
-        Judged(h, findings(h, results.get(h.key, ()), seeds.get(h.key, ()))) for h in hypotheses
+        Judged(h, findings(h, results.get(h.key, ()), mine), len(mine))
+        for h in hypotheses
+        for mine in (seeds.get(h.key, ()),)
     ]
     size = len(judged) if family_size is None else family_size
     supported = holm(np.array([each.p for each in judged]), size)
@@ -232,7 +236,9 @@ def _verdict(judged: Judged, p: float, p_refute: float, family: int) -> Verdict:
 
 
 def _outcome(judged: Judged, p: float, p_refute: float) -> Outcome:
-    """Both at once cannot be: the regions do not overlap, and alpha < 1/2."""
+    """Both at once cannot be at one look: the regions do not overlap, and alpha < 1/2. What was
+    decided at an earlier look stands (`lab/run_studies.py`).
+    """
     if not judged.complete:
         return Outcome.NOT_JUDGED
     if p_refute <= judged.hypothesis.alpha:
@@ -251,6 +257,7 @@ def _power(judged: Judged, family: int) -> float:
         [part.claim.support for part in h.parts],
         h.looks,
         h.alpha / family,
+        judged.seeds,
     )
 
 
