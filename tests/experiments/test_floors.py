@@ -18,21 +18,11 @@ from headcount.experiments.paper import (
 )
 from headcount.experiments.sparse_floors import (
     affine_floor,
-    affine_numbers,
-    built_numbers,
     code_numbers,
     promised,
     unreachable_numbers,
     walsh,
 )
-from headcount.experiments.triangle_floors import (
-    VARIANCE,
-    follower,
-    lower,
-    possible,
-    triangle_numbers,
-)
-from headcount.memory.readouts import Triangle
 
 
 @pytest.mark.parametrize(("heads", "floor"), [(1, 1.87), (2, 0.212), (4, 1.7e-3)])
@@ -90,30 +80,6 @@ def test_numbers_of_an_unreachable_arm():
     assert promised("exp-2b:reading=positions", "lin", 64, 2)[0] > 1e10
 
 
-@pytest.mark.parametrize(
-    ("arm", "limit"),  # limits: what training reached
-    [
-        ("lin-64-lags", 2.8703),
-        ("lin-1-lags", 2.96),
-        ("log-64-lags", 2.9449),
-        ("log-1-positions", 2.99100),
-        ("log-64-positions", 2.9725),
-    ],
-)
-def test_linear_arms_on_far_signs_have_weights(arm, limit):
-    """The constant answer, 3, is no floor; nor are heads that decay fast enough for infinitely
-    many lags, where there are 1000.
-    """
-    bias, heads, reading = arm.split("-")
-    numbers = affine_numbers(f"exp-2b:reading={reading}", bias, int(heads), 2)
-    assert numbers.lower <= numbers.possible <= limit
-    assert numbers.possible <= numbers.float32 * (1 + 1e-6)
-    # rounded probabilities leave the class, which may help a little
-    assert numbers.float32 <= numbers.bfloat16 * 1.005 <= 3.02
-    assert (numbers.constant, numbers.lower_for) == (False, "sum|a| <= 1e+09")
-    assert numbers.floor >= numbers.possible
-
-
 def test_walsh_of_known_functions():
     assert walsh("exp-2b:reading=lags").coefficients == (1, 1, 1)
     assert walsh("exp-2b:reading=lags").rest == 0
@@ -147,58 +113,6 @@ def test_recall_is_solved_only_where_the_construction_fits():
     assert (too_wide.possible, too_wide.certificate) == (None, "none")
     assert "needs 2 layers, a stream of 72" in too_wide.note
     assert "the arm has 2 layers, a stream of 48" in too_wide.note
-
-
-@pytest.mark.parametrize("m", [4, 8, 16, 32, 64, 65])
-def test_triangle_network_reaches_what_is_said(m):
-    u = (np.arange(2**16) + 0.5) / 2**15 - 1  # midpoints
-    wave = np.array([Triangle(32).reference(np.array([[0.0], [v]]))[0] for v in u[:: 2**6]])
-    net = follower(32, m)
-    assert net.neurons <= m
-    assert np.mean((net(u[:: 2**6, None]) - wave) ** 2) == pytest.approx(possible(32, m), abs=2e-3)
-
-
-def test_triangle_floor_lies_between_a_simple_bound_and_the_network():
-    for m in (8, 16, 32, 48, 62):
-        # V of slope 64 within 1/64 of a knot: 64^2 (1/64)^3 / 6, density 1/2
-        simple = (63 - m) / 768
-        assert simple < lower(32, m) < possible(32, m) <= VARIANCE
-    assert lower(32, 63) == 0
-    assert lower(32, 16, grid=16) >= lower(32, 16) - 1e-9  # a finer grid is sharper
-    assert triangle_numbers(32, 8).lower == lower(32, 8)
-
-
-@pytest.mark.parametrize("m", [2, 4, 16, 64, 65])
-def test_triangle_network_survives_rounding(m):
-    """Corners at multiples of 1/64 and slopes that are powers of two: both formats hold the
-    weights exactly.
-    """
-    numbers = triangle_numbers(32, m)
-    assert numbers.float32 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
-    assert numbers.bfloat16 == pytest.approx(numbers.possible, rel=1e-5, abs=1e-12)
-
-
-def test_a_construction_in_bfloat16():
-    numbers = built_numbers("exp-2b:reading=lags,position=100", "table", 3, 2, 100)
-    assert numbers.possible <= numbers.float32 <= numbers.bfloat16 < 1e-2
-
-
-def test_triangle_floor_holds_against_fitted_functions():
-    """Least squares on random breakpoints never beats the bound."""
-    u = (np.arange(4096) + 0.5) / 2048 - 1
-    wave = 1 - 2 * np.abs(2 * (2 * (u + 1) % 1) - 1)  # 4 teeth
-    generator = np.random.default_rng(0)
-    for m in (1, 2, 3, 5):
-        best = np.inf
-        for _ in range(300):
-            knots = np.sort(generator.choice(np.arange(1, 16), m, replace=False)) / 8 - 1
-            columns = np.concatenate(
-                [np.ones((len(u), 1)), u[:, None], np.maximum(u[:, None] - knots, 0)], axis=1
-            )
-            fit = np.linalg.lstsq(columns, wave, rcond=None)[0]
-            best = min(best, float(np.mean((columns @ fit - wave) ** 2)))
-        assert lower(4, m) <= best + 1e-4
-        assert best < VARIANCE
 
 
 ASKED = Scope(bias="lin", heads=4, norm=Norm.L2, lags=Lags(1, 100))

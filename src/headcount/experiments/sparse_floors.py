@@ -9,11 +9,8 @@ Therefore
 
 and the norm has a certified lower bound for every kappa with sum|a| <= budget, whatever the number
 of heads (`theory.bounds`). It is not a bound for ReLU readouts: in principle one could decode a
-head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons. Heads fitted to the lags with a
-penalty for rounding show what such a readout can do (`affine_numbers`).
-
-**A construction** (`construct`) shows what is possible: exact for a free bias per lag, and for lags
-1 and 2.
+head sum_s q^s x_{t-s}, at the price of q^T digits and 2^T neurons. For lags 1 and 2 that is done
+(`code_numbers`).
 """
 
 import dataclasses
@@ -22,16 +19,10 @@ import itertools
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 
-from headcount.construct import Construction, construct
-from headcount.construct.check import measure as measured_answers
-from headcount.construct.check import probes
 from headcount.core.claims import Claim, Readout, Status
-from headcount.experiments.floors import SEARCHED, LossBound, loss_bound, question
+from headcount.experiments.floors import LossBound, loss_bound, question
 from headcount.lab.numbers import Numbers
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.kernels import ArrayKernel
@@ -39,9 +30,8 @@ from headcount.memory.named import targets, unnamed
 from headcount.memory.readouts.network import zigzag
 from headcount.theory.bounds import lower_bound
 from headcount.theory.heads import family
-from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
-from headcount.theory.rounding import Dtype, penalised_fits, rounded_errors
+from headcount.theory.rounding import Dtype
 from headcount.theory.theorems import bound
 
 WINDOW = 1000
@@ -144,51 +134,6 @@ def unreachable_numbers(
     )
 
 
-@functools.lru_cache(maxsize=32)
-def _affine_fits(
-    target: str, bias: str, heads: int, budget: float, window: int
-) -> dict[str, float]:
-    """The smallest mean squared errors found for an affine readout of so many heads: exact, and
-    in each format.
-    """
-    parts, lags = walsh(target), fixed_memory(target).lags
-    problem = lag_problem(lags, parts.coefficients, bias, budget, window)
-    least = {"exact": parts.variance, **dict.fromkeys(map(str, Dtype), parts.variance)}  # no head
-    for dtype in Dtype:
-        for found in penalised_fits(problem, heads, dtype):
-            if found.coefficient_sum <= budget:
-                exact = measure(problem, found)
-                rounded = rounded_errors(problem, found, dtype, exact)
-                least["exact"] = min(least["exact"], parts.rest + exact.l2**2)
-                least[str(dtype)] = min(least[str(dtype)], parts.rest + rounded.error.l2**2)
-    return least
-
-
-def affine_numbers(
-    target: str, bias: str, heads: int, width: int, budget: float = GENEROUS, window: int = WINDOW
-) -> Numbers:
-    """Decaying heads on far lags behind an affine readout: the best heads found that float32 or
-    bfloat16 bears, and the floor.
-    """
-    floor = affine_floor(target, bias, budget, window, heads)
-    value, text = promised(target, bias, heads, width)
-    least = _affine_fits(target, bias, min(heads, SEARCHED), budget, window)
-    return Numbers(
-        promised=value,
-        promised_text=text,
-        possible=least["exact"],
-        lower=floor.value,
-        lower_for=floor.holds_for,
-        certificate=floor.certificate,
-        float32=least["float32"],
-        bfloat16=least["bfloat16"],
-        note=(
-            f"possible: the best found of at most {SEARCHED} heads with sum|a| <= {budget:g}; the"
-            " lower bound holds for any number of heads"
-        ),
-    )
-
-
 def promised(target: str, bias: str, heads: int, width: int) -> tuple[float | None, str]:
     """Theorem 3.1 as a squared error; a number beyond a double is given by its exponent."""
     found = bound("3.1", target, bias, heads, width)
@@ -199,51 +144,6 @@ def promised(target: str, bias: str, heads: int, width: int) -> tuple[float | No
         ", vacuous" if found.vacuous else ""
     )
     return (10.0**size if size < 300 else None), text
-
-
-@functools.lru_cache(maxsize=32)
-def built(target: str, bias: str, heads: int, length: int) -> Construction:
-    """Weights by formula, measured against the target's reference."""
-    return construct(
-        target, bias, heads=heads, normaliser="softmax", precision="float32", length=length
-    )
-
-
-def _in_bfloat16(found: Construction) -> float:
-    """The mean squared error of a construction whose weights are rounded to bfloat16, on the
-    sequences of its own check.
-    """
-
-    def held(leaf: Any) -> Any:
-        return (
-            jnp.asarray(leaf.astype(ml_dtypes.bfloat16).astype(np.float32))
-            if isinstance(leaf, np.ndarray)
-            else leaf
-        )
-
-    inputs = probes(found.target, found.request, found.draft.model, found.draft.only_longest)
-    return measured_answers(found.target, jax.tree.map(held, found.draft.model), inputs).mse
-
-
-def built_numbers(target: str, bias: str, heads: int, width: int, length: int) -> Numbers:
-    """What a construction reaches; a model with more of everything contains it, its other
-    weights zero.
-    """
-    found = built(target, bias, heads, length)
-    fits = found.architecture.width <= width
-    return Numbers(
-        promised_text="no theorem of the paper is about this bias",
-        possible=found.measured.mse if fits else None,
-        status=Status.MEASURED,
-        lower=0.0,
-        certificate="a squared error is not negative",
-        float32=found.float32.mse if fits else None,
-        bfloat16=_in_bfloat16(found) if fits else None,
-        note=(
-            f"built: {found.theorem}, {found.architecture.heads} heads, {found.architecture.width}"
-            " neurons"
-        ),
-    )
 
 
 CODE_RATE = {"lin": 3.0, "log": 6.0}  # phi(2) exceeds all that follows, and phi(1) - phi(2) too
