@@ -32,6 +32,23 @@ def test_what_was_found_is_returned_and_written(rates):
 
 
 @pytest.mark.parametrize(
+    ("names", "profile", "words"),
+    [
+        (["depth"], "smoke", "rates would be lost"),
+        (["rates"], "laptop", "expected a folder of profile laptop"),
+    ],
+)
+def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(
+    rates, names, profile, words
+):
+    folder, *_ = rates
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=words):
+        hc.reproduce(names, profile, folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"profile": "huge"}, "unknown profile 'huge'"),

@@ -16,6 +16,7 @@ def rates(tmp_path_factory):
     return place, run("reproduce", "Rates", "--profile", "smoke", "--json", cwd=place)
 
 
+@pytest.mark.slow  # `tests/test_pipeline.py` makes the same from Python
 def test_rates_alone(rates):
     place, done = rates
     assert done.returncode == 0, done.stderr
@@ -30,6 +31,7 @@ def test_rates_alone(rates):
     assert list((folder / "figures").glob("rates-*.svg"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

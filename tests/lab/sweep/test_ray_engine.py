@@ -80,6 +80,7 @@ def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tm
 
 
 @needs_ray
+@pytest.mark.slow
 def test_the_command_keeps_stdout_for_its_document_though_ray_prints(cluster, tmp_path):
     (tmp_path / "plan.yaml").write_text(
         "baseline: {}\nchanges: [{value: 1}, {value: 2, fault: die}]\n"
