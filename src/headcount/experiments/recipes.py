@@ -17,6 +17,7 @@ from typing import Any
 
 from headcount.core.errors import require
 from headcount.experiments.tuning import SPREADS as SPREADS
+from headcount.lab.judge.statistics import Looks
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Profile, Study
 from headcount.memory.named import english, targets
@@ -76,6 +77,7 @@ def no_floor() -> Numbers:
     return NO_FLOOR
 
 
+TEXT_LOOKS = Looks((10, 20))  # each text run takes half a minute
 ENGLISH = "english"  # instead of a path: the corpus of the extra `text`
 
 

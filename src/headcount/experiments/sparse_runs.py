@@ -59,6 +59,11 @@ SHORT_NOTE = (
 NEAR_NOTE = f"lags 1 and 2 in sequences of {NEAR_LENGTH} tokens, 4 heads, 64 neurons, 3000 steps"
 
 
+def size_name(heads: int, neurons: int) -> str:
+    """The arm of so many heads and neurons."""
+    return f"heads-{heads}-m-{neurons}"
+
+
 def of_run(kind: str, **options: Any) -> dict[str, Any]:
     """A memory whose g* is drawn anew for every run."""
     return {"kind": kind, **options, "seed": None}

@@ -28,6 +28,7 @@ from headcount.construct import construct
 from headcount.core.claims import Status
 from headcount.experiments.recipes import (
     ENGLISH,
+    TEXT_LOOKS,
     TEXT_SIZES,
     TRIVIAL,
     TextSize,
@@ -48,7 +49,7 @@ from headcount.lab.judge.hypothesis import (
     Part,
     Reported,
 )
-from headcount.lab.judge.statistics import Looks, Scale
+from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.named import targets
@@ -61,7 +62,6 @@ NESTED_LENGTH = 14
 NESTED_WIDTH = 32
 NESTED_STEPS = 2500
 REPORTED = (Reported("gain of layers, nats", 0.802), Reported("gain of heads, nats", 0.136))
-TEXT_LOOKS = Looks((10, 20))  # each text run takes half a minute
 
 
 def studies(profile: Profile, corpus: str | None = None) -> tuple[Study, ...]:

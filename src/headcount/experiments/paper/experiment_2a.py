@@ -55,13 +55,9 @@ def tuned_arms() -> list[tuple[str, dict[str, Any]]]:
     """Every arm with a pilot of its own, before its setting is chosen."""
     full = Profile.FULL
     return [
-        *((f"2a/{_name(*size)}", runs.token_run(*size, full)) for size in JUDGED),
-        *((f"2a/printed-{_name(*size)}", _printed_run(*size, full)) for size in JUDGED),
+        *((f"2a/{runs.size_name(*size)}", runs.token_run(*size, full)) for size in JUDGED),
+        *((f"2a/printed-{runs.size_name(*size)}", _printed_run(*size, full)) for size in JUDGED),
     ]
-
-
-def _name(heads: int, neurons: int) -> str:
-    return f"heads-{heads}-m-{neurons}"
 
 
 def as_meant(profile: Profile) -> Study:
@@ -76,7 +72,7 @@ def as_meant(profile: Profile) -> Study:
         tuple(range(runs.REGISTERED[profile])),
         hypotheses=()
         if profile is Profile.SMOKE
-        else (_trained(), _contrast("", _name), _swapped()),
+        else (_trained(), _contrast("", runs.size_name), _swapped()),
         existences=(EXISTS,),
         metric=runs.METRIC,
         x_label="neurons",
@@ -96,8 +92,8 @@ def token_numbers(heads: int, neurons: int) -> Numbers:
 def _token_arm(heads: int, neurons: int, profile: Profile) -> Arm:
     setting = (heads, neurons) if (heads, neurons) in JUDGED else (1, 256)
     return Arm(
-        _name(heads, neurons),
-        tuned(f"2a/{_name(*setting)}", runs.token_run(heads, neurons, profile)),
+        runs.size_name(heads, neurons),
+        tuned(f"2a/{runs.size_name(*setting)}", runs.token_run(heads, neurons, profile)),
         lambda: token_numbers(heads, neurons),
         x=neurons,
         at={"H": heads, "m": neurons},
@@ -148,7 +144,7 @@ def _contrast(name: str, arm: Any) -> Hypothesis:
 
 def _swapped() -> Hypothesis:
     """The control: neurons and heads change places. It must not be supported beside the claim."""
-    few, many, more_heads = (_name(*size) for size in JUDGED)
+    few, many, more_heads = (runs.size_name(*size) for size in JUDGED)
     return Hypothesis(
         "2a",
         Kind.CONTRAST,
@@ -175,8 +171,11 @@ def as_printed(profile: Profile) -> Study:
     """The same contrast for a function of one sign."""
     arms = tuple(
         Arm(
-            _name(heads, neurons),
-            tuned(f"2a/printed-{_name(heads, neurons)}", _printed_run(heads, neurons, profile)),
+            runs.size_name(heads, neurons),
+            tuned(
+                f"2a/printed-{runs.size_name(heads, neurons)}",
+                _printed_run(heads, neurons, profile),
+            ),
             lambda heads=heads, neurons=neurons: copied_numbers(  # type: ignore[misc]
                 runs.of_run(PRINTED), heads, neurons, runs.LENGTH
             ),
@@ -192,7 +191,7 @@ def as_printed(profile: Profile) -> Study:
         "Do neurons help where the target is affine?",
         arms,
         tuple(range(runs.REGISTERED[profile])),
-        hypotheses=(_contrast("as printed", _name),),
+        hypotheses=(_contrast("as printed", runs.size_name),),
         metric=runs.METRIC,
         x_label="neurons",
         y_label=runs.LABEL,

@@ -63,13 +63,9 @@ def tuned_arms() -> list[tuple[str, dict[str, Any]]]:
     """Every arm with a pilot of its own, before its setting is chosen."""
     full = Profile.FULL
     return [
-        *((f"2b/{_name(*size)}", _run(*size, full)) for size in JUDGED),
+        *((f"2b/{runs.size_name(*size)}", _run(*size, full)) for size in JUDGED),
         *((f"2b/{name}", run) for name, run in _smooth_runs().items()),
     ]
-
-
-def _name(heads: int, neurons: int) -> str:
-    return f"heads-{heads}-m-{neurons}"
 
 
 def _run(heads: int, neurons: int, profile: Profile) -> dict[str, Any]:
@@ -104,8 +100,8 @@ def table_numbers(heads: int, neurons: int) -> Numbers:
 
 def _arm(heads: int, neurons: int, profile: Profile) -> Arm:
     return Arm(
-        _name(heads, neurons),
-        tuned(f"2b/{_name(heads, neurons)}", _run(heads, neurons, profile)),
+        runs.size_name(heads, neurons),
+        tuned(f"2b/{runs.size_name(heads, neurons)}", _run(heads, neurons, profile)),
         lambda: table_numbers(heads, neurons),
         x=heads,
         at={"H": heads, "m": neurons},

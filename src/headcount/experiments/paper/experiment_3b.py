@@ -26,6 +26,7 @@ from headcount.construct import Construction, construct
 from headcount.core.claims import Status
 from headcount.experiments.recipes import (
     ENGLISH,
+    TEXT_LOOKS,
     TEXT_SIZES,
     TRIVIAL,
     TextSize,
@@ -48,7 +49,7 @@ from headcount.lab.judge.hypothesis import (
     Part,
     Reported,
 )
-from headcount.lab.judge.statistics import Looks, Scale
+from headcount.lab.judge.statistics import Scale
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Profile, Study, Variant
 from headcount.memory.named.recall import Recall
@@ -64,7 +65,6 @@ REPORTED = tuple(
     )
     for what, value in zip(("without", "with"), pair, strict=True)
 )
-TEXT_LOOKS = Looks((10, 20))  # each text run takes half a minute
 
 
 @dataclasses.dataclass(frozen=True)
