@@ -37,6 +37,12 @@ CHAINS = {
     "norm": [Norm.SUP, Norm.L2, Norm.L1],
     "lags": [Lags(1, 5), Lags(0, 5), Lags(0, 9), Lags()],
     "tokens": [SIGNS, TERNARY, BALL],
+    "rates": [(1.0,), (1.0, 2.0), None],
+    "state": [1, 6, None],
+    "reads": [1, 6, None],
+    "normalised": [False, True],
+    "neurons": [1, 6, None],
+    "resolution": [0.0, 1e-6, 0.1],
 }
 UNORDERED = {"precision": [None, *Precision], "bias": ["lin", "log"]}
 
@@ -111,7 +117,8 @@ def test_words_hold_the_whole_scope():
     changed = {
         "bias": "log", "lowest_rate": 1.0, "heads": 3, "weight": 7.0, "layers": 2,
         "dot_product": True, "readout": Readout.ANY, "precision": Precision.FLOAT32,
-        "lags": Lags(0, 7), "tokens": BALL,
+        "lags": Lags(0, 7), "tokens": BALL, "rates": (1.0, 2.0), "state": 3, "reads": 1,
+        "neurons": 5, "resolution": 1e-3, "normalised": False,
     }  # fmt: skip
     texts = {phrase(Scope(**{name: value})) for name, value in changed.items()}
     assert len(texts) == len(changed)

@@ -6,9 +6,9 @@ A claim says how small the error of a memory can be, for a class of models, in a
     AT_MOST    some model of the class has an error of `value`      (a construction, a fit)
 
 Everything that such a statement is about is its `Scope`. Fields of the *class* (bias, rates, heads,
-weights, layers, dot product, readout, precision) say which models are meant; fields of the
-*measure* (norm, lags, tokens) say what counts as error. A question has a scope too, and a claim
-speaks about a question only where one contains the other:
+weights, layers, dot product, readout, neurons, precision, …) say which models are meant; fields of
+the *measure* (norm, lags, tokens, resolution) say what counts as error. A question has a scope too,
+and a claim speaks about a question only where one contains the other:
 
     AT_LEAST   the models asked about lie inside the class, and the error asked about counts at
                least what the claim counts (more lags, more tokens, a larger norm);
@@ -152,9 +152,17 @@ class Scope:
     dot_product: bool = False  # may scores look at the tokens?
     readout: Readout = Readout.LINEAR
     precision: Precision | None = None  # None: exact arithmetic
+    rates: tuple[float, ...] | None = None  # heads of these rates only; None: of every rate
+    state: int | None = None  # sum of rank(W_V) over all heads and layers at most
+    normalised: bool = True  # may heads be divided by a sum that depends on the position?
+    reads: int | None = None  # a head reads at most so many positions, which its own row names
+    neurons: int | None = None  # ReLU neurons behind the heads, in one hidden layer, at most
     norm: Norm = Norm.L1
     lags: Lags = Lags()
     tokens: Tokens = SIGNS
+    # Head outputs are known to so much only: the error is the worst over every change of each
+    # weighted mean of tokens by up to resolution * (largest token), attention weights being <= 1.
+    resolution: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null means no limit."""
@@ -187,6 +195,10 @@ def _inner_lags(narrow: Lags, wide: Lags) -> bool:
     return wide.first <= narrow.first and _up_to(narrow.stop, wide.stop)
 
 
+def _among(narrow: tuple[float, ...] | None, wide: tuple[float, ...] | None) -> bool:
+    return wide is None or (narrow is not None and set(narrow) <= set(wide))
+
+
 _NORMS, _READOUTS = [Norm.SUP, Norm.L2, Norm.L1], list(Readout)
 
 # field → (role, `within(narrow, wide)`, words of a value)
@@ -214,9 +226,36 @@ FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str
         Role.CLASS, lambda n, w: n == w,
         lambda v: "exact arithmetic" if v is None else f"computed in {v}",
     ),
+    "rates": (
+        Role.CLASS, _among,
+        lambda v: "every rate" if v is None else f"rates among {', '.join(f'{b:g}' for b in v)}",
+    ),
+    "state": (
+        Role.CLASS, _up_to,
+        lambda v: "values of any rank" if v is None else f"sum of rank(W_V) <= {v}",
+    ),
+    "normalised": (
+        Role.CLASS, lambda n, w: w or not n,
+        lambda v: "normalised or not" if v else "heads that are not normalised",
+    ),
+    "reads": (
+        Role.CLASS, _up_to,
+        lambda v: "heads that read every position" if v is None
+        else f"heads that read {v} position{'s' if v != 1 else ''} each, named by their own row",
+    ),
+    "neurons": (
+        Role.CLASS, _up_to,
+        lambda v: "any number of neurons" if v is None
+        else f"at most {v} ReLU neurons in one hidden layer" if v else "no neurons",
+    ),
     "norm": (Role.MEASURE, lambda n, w: _NORMS.index(n) <= _NORMS.index(w), str),
     "lags": (Role.MEASURE, _inner_lags, str),
     "tokens": (Role.MEASURE, lambda n, w: n <= w, str),
+    "resolution": (
+        Role.MEASURE, lambda n, w: n <= w,
+        lambda v: f"each head output may be off by up to {v:.3g}" if v
+        else "head outputs known exactly",
+    ),
 }  # fmt: skip
 
 
@@ -313,16 +352,21 @@ def rounded(value: float, digits: int, up: bool) -> str:
 
 
 def phrase(scope: Scope) -> str:
-    """A scope in words. What is the default of every model here (signs, exact) is left out."""
+    """A scope in words. What is the default of every model here (signs, exact, no limit of the
+    rarer kinds) is left out."""
     say = {name: words(getattr(scope, name)) for name, (_, _, words) in FIELDS.items()}
     parts = [
         say["bias"] + (f" with {say['lowest_rate']}" if scope.lowest_rate > -math.inf else ""),
         say["heads"], say["weight"],
         f"{say['layers']} {say['dot_product']}", say["readout"],
     ]  # fmt: skip
-    if scope.precision is not None:
-        parts.append(say["precision"])
+    plain = Scope()
+    rarer = [name for name in _RARER if getattr(scope, name) != getattr(plain, name)]
+    parts += [say[name] for name in rarer]
     parts.append(f"over {say['lags']}")
     if scope.tokens != SIGNS:
         parts.append(say["tokens"])
     return ", ".join(parts)
+
+
+_RARER = ("rates", "state", "normalised", "reads", "neurons", "precision", "resolution")

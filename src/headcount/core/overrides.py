@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headcount.core.errors import InputError, require
+from headcount.core.errors import InputError, require, shown
 from headcount.core.text import split_part
 
 
@@ -23,7 +23,7 @@ def with_changes(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str,
         good = equals and re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name)
         require(
             good,
-            f"the change {change!r}",
+            f"the change {shown(change)}",
             "name=value with dots between levels",
             "write it like train.lr=0.003",
         )
@@ -74,12 +74,15 @@ def _with(values: dict[str, Any], path: Sequence[str], value: Any, change: str) 
         kind, positional, named = split_part(inner)
         fix = f"write {first} as a mapping, or with its options named"
         require(
-            not positional, f"the change {change!r} to {first}: {inner!r}", "options by name", fix
+            not positional,
+            f"the change {shown(change)} to {first}: {shown(inner)}",
+            "options by name",
+            fix,
         )
         inner = {"kind": kind, **named}
     if not isinstance(inner, Mapping):
         raise InputError(
-            f"the change {change!r}: {first} is {inner!r}",
+            f"the change {shown(change)}: {first} is {shown(inner)}",
             "a mapping at this level",
             "check the name",
         )
@@ -89,5 +92,5 @@ def _with(values: dict[str, Any], path: Sequence[str], value: Any, change: str) 
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or too deep
         return text

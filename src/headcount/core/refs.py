@@ -202,6 +202,12 @@ PAPERS: dict[str, Paper] = {
         2021,
         "arXiv:1911.09988",
     ),
+    "yu-2026": Paper(
+        "The effect of attention head count on Transformer approximation",
+        "P. Yu, H. Jiang, Z. Bao, Y. Yu and Q. Li",
+        2026,
+        "arXiv:2510.06662",
+    ),
     "mallat-1999": Paper("A Wavelet Tour of Signal Processing", "S. Mallat", 1999, "book"),
     "shannon-1948": Paper(
         "A Mathematical Theory of Communication",

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import pydantic
 
-from headcount.core.errors import InputError, require, unknown
+from headcount.core.errors import InputError, require, shown, unknown
 from headcount.core.files import SPEC_ENDINGS, read_mapping
 from headcount.core.refs import Ref
 from headcount.core.spec import Options, Spec, faults, plain
@@ -145,7 +145,9 @@ class Registry(Generic[T]):
                 "choose another name",
             )
             part.kind = name  # type: ignore[attr-defined]
-            self._entries[name] = Entry(name, part, formula, ref)
+            entry = self._entries[name] = Entry(name, part, formula, ref)
+            if entry.maker is part and dataclasses.is_dataclass(part):
+                _validate_when_made(entry)
             return part
 
         return add
@@ -178,7 +180,7 @@ class Registry(Generic[T]):
         example = next(iter(self._entries), "name")
         require(
             isinstance(value, Mapping),
-            f"{self.noun} {value!r}",
+            f"{self.noun} {shown(value)}",
             "text, a mapping, or a part",
             f"for example {self.noun}={example!r}",
         )
@@ -219,6 +221,26 @@ class Registry(Generic[T]):
                     "an importable class",
                     "mend or uninstall it",
                 ) from error
+
+
+def _validate_when_made(entry: Entry[Any]) -> None:
+    """Let the constructor read its arguments as the registry reads options: one rule for a part
+    made by its class, from text, or from a file.
+    """
+    made = entry.part.__init__
+    names = [name for name in inspect.signature(made).parameters if name != "self"]
+
+    @functools.wraps(made)
+    def init(self: Any, *arguments: Any, **options: Any) -> None:
+        require(
+            len(arguments) <= len(names) and not set(names[: len(arguments)]) & set(options),
+            f"{entry.name} with {len(arguments)} values and {', '.join(options) or 'no names'}",
+            f"each of {', '.join(names) or '(none)'} at most once",
+            "name them",
+        )
+        made(self, **entry.options({**dict(zip(names, arguments, strict=False)), **options}))
+
+    entry.part.__init__ = init
 
 
 def _readable(hint: Any) -> Any:

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import jax
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
 
 SPLITS = ("train", "validation", "test")
 
 
+@checked
 @dataclass(frozen=True)
 class Seeds:
     """Keys by name. Changing the init seed leaves the data alone, and train never meets test.

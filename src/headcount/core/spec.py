@@ -5,17 +5,70 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self, get_args
 
+import numpy as np
 import pydantic
 
-from headcount.core.errors import InputError, nearest
+from headcount.core.errors import InputError, nearest, require, shown
+
+Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, pydantic.Field(ge=0, lt=1)]
+Count = Annotated[int, pydantic.Field(ge=1)]
+Number = Annotated[int, pydantic.Field(ge=0)]
+LARGEST_WHOLE = 2**63  # beyond, arrays and loops have no such size
 
 
 class Options(pydantic.BaseModel):
-    """Strict and frozen, with no name of its own that an option could shadow."""
+    """Strict and frozen, with no name of its own that an option could shadow.
+
+    True is no number, NaN and infinity are none either, and a whole number has at most 63 bits.
+    """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @pydantic.field_validator("*", mode="before")
+    @classmethod
+    def _before(cls, value: Any, info: pydantic.ValidationInfo) -> Any:
+        hint = cls.model_fields[str(info.field_name)].annotation
+        return value if _admits(hint, Any) else _number_is_no_bool(value, _admits(hint, bool))
+
+    @pydantic.field_validator("*", mode="after")
+    @classmethod
+    def _after(cls, value: Any) -> Any:
+        _sane_numbers(value)
+        return value
+
+
+def _admits(hint: Any, kind: Any) -> bool:
+    return hint is kind or any(_admits(member, kind) for member in get_args(hint))
+
+
+def _number_is_no_bool(value: Any, wanted: bool) -> Any:
+    """Plain Python values of NumPy's; True and False only where they are asked for."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_number_is_no_bool(item, wanted) for item in value]
+    require(
+        wanted or not isinstance(value, bool),
+        f"{value}",
+        "no truth value",
+        "write a number or a name",
+    )
+    return value
+
+
+def _sane_numbers(value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _sane_numbers(item)
+    elif isinstance(value, int):
+        require(
+            abs(value) < LARGEST_WHOLE, shown(value), "a number below 2**63", "choose a smaller one"
+        )
+    elif isinstance(value, float):
+        require(math.isfinite(value), f"{value}", "a finite number", "choose another")
 
 
 class SpecError(InputError):
@@ -25,7 +78,7 @@ class SpecError(InputError):
 class Spec(Options):
     """A frozen record of plain values. An unknown key is an error that names the nearest one."""
 
-    def __init__(self, **values: Any):
+    def __init__(self, /, **values: Any):
         try:
             super().__init__(**values)
         except pydantic.ValidationError as error:
@@ -34,6 +87,12 @@ class Spec(Options):
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Validate a mapping (JSON, YAML, TOML, command line); all faults at once, on one line."""
+        require(
+            isinstance(values, Mapping) and all(isinstance(key, str) for key in values),
+            f"{cls.__name__} from {shown(values)}",
+            "a mapping with names as keys",
+            "write it like {'name': value}",
+        )
         return cls(**dict(values))
 
     def to_plain(self) -> dict[str, Any]:
@@ -47,7 +106,7 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> SpecE
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"])
         if fault["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            reasons.append(f"unknown key {where!r}{nearest(where.rsplit('.')[-1], keys)}")
+            reasons.append(f"unknown key {shown(where)}{nearest(where.rsplit('.')[-1], keys)}")
         elif fault["type"] in ("missing", "missing_argument"):
             reasons.append(f"{where!r} is missing")
         elif fault["type"] == "value_error":
@@ -60,7 +119,7 @@ def faults(error: pydantic.ValidationError, noun: str, keys: list[str]) -> SpecE
             reasons.append(f"{where}: {said}" if where else said)
         else:
             message = fault["msg"]
-            reasons.append(f"{where} is {fault['input']!r}: {message[0].lower()}{message[1:]}")
+            reasons.append(f"{where} is {shown(fault['input'])}: {message[0].lower()}{message[1:]}")
     return SpecError(
         f"{noun}: {', and '.join(reasons)}",
         f"keys {', '.join(keys) or '(none)'}",
@@ -99,9 +158,14 @@ def plain(value: Any) -> Any:
 
 def canonical_json(value: Any) -> str:
     """Sorted keys, no spaces: equal specs give equal text, in whatever order they were written."""
-    return json.dumps(
-        plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    try:
+        return json.dumps(
+            plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+        )
+    except RecursionError:
+        raise InputError(
+            "a value that holds itself, or is nested too deeply", "plain values", "flatten it"
+        ) from None
 
 
 def content_hash(value: Any) -> str:

@@ -9,7 +9,9 @@
 
 import re
 
-from headcount.core.errors import require
+from headcount.core.errors import require, shown
+
+DEEPEST = 16  # brackets within brackets
 
 
 def split_part(text: str) -> tuple[str, list[str], dict[str, str]]:
@@ -18,7 +20,7 @@ def split_part(text: str) -> tuple[str, list[str], dict[str, str]]:
     match = re.fullmatch(r"([A-Za-z][\w-]*)(?::(.*)|\((.*)\))?", text, flags=re.DOTALL)
     require(
         match,
-        f"{text!r}",
+        shown(text),
         "a name, or name:value,key=value",
         "write it like 'power:1.5' or 'fixed:lags=3+17'",
     )
@@ -33,7 +35,7 @@ def split_part(text: str) -> tuple[str, list[str], dict[str, str]]:
             last = key.strip()
             require(
                 last not in named,
-                f"{last!r} given twice in {text!r}",
+                f"{last!r} given twice in {shown(text)}",
                 "each key once",
                 "remove one",
             )
@@ -54,9 +56,15 @@ def split_outside(text: str, separator: str) -> list[str]:
     pieces, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
-        exponent = separator == "+" and re.search(r"\d[eE]$", text[:i])
+        require(
+            depth <= DEEPEST,
+            f"brackets {depth} deep in {shown(text)}",
+            f"at most {DEEPEST}",
+            "nest fewer parts",
+        )
+        exponent = separator == "+" and re.search(r"\d[eE]$", text[max(0, i - 2) : i])
         if letter == separator and depth == 0 and not exponent:
             pieces.append(text[start:i])
             start = i + 1
-    require(depth == 0, f"{text!r}", "as many '(' as ')'", "close every bracket")
+    require(depth == 0, shown(text), "as many '(' as ')'", "close every bracket")
     return [*pieces, text[start:]]

@@ -1,0 +1,37 @@
+"""Plain line plots as matplotlib figures: no global state, nothing shown by itself."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def line_plot(
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float | None]],
+    labels: tuple[str, str],
+    title: str = "",
+    log: bool = True,
+) -> Any:
+    """A `matplotlib.figure.Figure` with a line per name; values that are missing, not finite or (on
+    a logarithmic axis) not positive are left out.
+    """
+    from matplotlib.figure import Figure  # heavy: only where a figure is asked for
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for (name, values), marker in zip(lines.items(), "os^DvPX*" * len(lines), strict=False):
+        shown = [
+            (a, b)
+            for a, b in zip(x, values, strict=True)
+            if b is not None and math.isfinite(b) and (b > 0 or not log)
+        ]
+        if shown:
+            axes.plot(*zip(*shown, strict=True), marker=marker, markersize=4, label=name)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    axes.set_title(title)
+    if log and axes.lines:
+        axes.set_yscale("log")
+    if axes.lines:
+        axes.legend()
+    return figure
