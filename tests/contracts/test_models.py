@@ -1,11 +1,14 @@
 """Every registered part of a model keeps the same promises, whatever it is.
 
 For each case: equal to the independent float64 reference at every position and at one; causal;
-finite gradients; works in float32 and bfloat16; saved and loaded bit for bit. One compiled function
-a case, because compiling is what takes time.
+finite gradients; works in float32 and bfloat16; saved and loaded bit for bit, with a `run.py` that
+answers the same. One compiled function a case, because compiling is what takes time. Quick cases
+hold every registered part, and each pair of parts that meets in code of its own (`parts`); the
+other combinations are slow.
 """
 
 import functools
+import runpy
 
 import equinox as eqx
 import jax
@@ -79,6 +82,30 @@ def unique(cases):
     return list({name(case): case for case in cases}.values())
 
 
+def parts(case: dict) -> set:
+    """What a case tries: each of its parts; bias, normaliser and tokens beside its score; and its
+    normaliser with lin heads (a recurrence) or with others (a convolution)."""
+    score, bias, normaliser = (case.get(field) for field in ("attention", "bias", "normaliser"))
+    return {
+        *case.items(),
+        ("bias", score, bias),
+        ("normaliser", score, normaliser),
+        ("tokens", score, case.get("vocabulary")),
+        ("path", normaliser, str(bias).startswith("lin")),
+    }
+
+
+def marked(cases: list[dict]) -> list:
+    """Cases that try nothing new are slow."""
+    seen: set = set()
+    params = []
+    for case in cases:
+        marks = pytest.mark.slow if parts(case) <= seen else ()
+        params.append(pytest.param(case, id=name(case), marks=marks))
+        seen |= parts(case)
+    return params
+
+
 @functools.cache
 def everything():
     """Outputs everywhere and at one position, and gradients, compiled once a structure."""
@@ -110,7 +137,7 @@ def fast_paths(monkeypatch):
     everything.cache_clear()
 
 
-@pytest.mark.parametrize("case", unique(cases()), ids=name)
+@pytest.mark.parametrize("case", marked(unique(cases())))
 def test_contract(case, x64, tmp_path):
     case = dict(case)
     vocabulary = case.pop("vocabulary", None)
@@ -132,6 +159,8 @@ def test_contract(case, x64, tmp_path):
     assert all(bool(jnp.isfinite(g).all()) for g in jax.tree.leaves(grads))
 
     loaded = load(save(model, tmp_path / "model"))
+    plain = runpy.run_path(str(tmp_path / "model" / "run.py"))["answers"](np.asarray(x))
+    np.testing.assert_allclose(plain, exact, atol=1e-9, err_msg="run.py differs")
     assert jax.tree.structure(loaded) == jax.tree.structure(model)
     for a, b in zip(jax.tree.leaves(loaded), jax.tree.leaves(model), strict=True):
         assert a.dtype == b.dtype
@@ -140,12 +169,13 @@ def test_contract(case, x64, tmp_path):
 
 @pytest.mark.parametrize(
     "case",
-    [
-        c
-        for c in unique(cases())
-        if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")
-    ][::3],
-    ids=name,
+    marked(
+        [
+            c
+            for c in unique(cases())
+            if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")
+        ][::3]
+    ),
 )
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_smaller_floats_stay_in_their_type_and_near_the_reference(case, dtype):

@@ -151,7 +151,7 @@ def test_callable_lags_out_of_range():
         (lambda: Bits(first=0), "at least 1"),
         (lambda: Bits(stride=0), "at least 1"),
         (lambda: Bits().check(25, 1), "at most 24"),
-        (lambda: CallableLag(2, T=1), "can be called"),
+        (lambda: CallableLag(2, T=1), "should be callable"),
         (lambda: CallableLag(lambda tokens: tokens, T=1).check(1, 1), "maps"),
     ],
 )

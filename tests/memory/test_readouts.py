@@ -228,7 +228,7 @@ def test_callable_without_a_slow_form_runs_in_float64():
         (lambda: Lookup(alphabet=((1.0,), (2.0,))).check(2, 3), "size 3"),
         (lambda: Lookup(values=(math.inf,)), "finite"),
         (lambda: Lookup().check(7, 16), "at most 65536"),
-        (lambda: CallableReadout(3), "can be called"),
+        (lambda: CallableReadout(3), "should be callable"),
         (lambda: CallableReadout(lambda z: z).check(2, 1), "maps"),
         (lambda: CallableReadout(lambda z: z.no_such_thing).check(2, 1), "AttributeError"),
         (lambda: CallableReadout(lambda z: z, size=0), "at least 1"),

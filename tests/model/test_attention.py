@@ -37,6 +37,13 @@ def test_each_kind_takes_its_path():
     assert path(8, 8, attention="dp-free") == "rows"
 
 
+@eqx.filter_jit
+def answer(model, x, read):
+    """The model compiled whole: step by step, every operation would be compiled by itself."""
+    return model(x, read)
+
+
+@eqx.filter_jit
 def dense(bias, normaliser, u):
     """Every row from its own weights, float64."""
     n = u.shape[1]
@@ -99,10 +106,11 @@ def test_the_bos_sink_makes_every_position_exact(x64):
     rate = jnp.array([0.001, 0.3])
     u = jax.random.rademacher(jax.random.key(0), (1, 60, 1), jnp.float64)
     sink = SoftmaxBos(-jnp.log(-jnp.expm1(-rate)))
-    free = paths.recurrence(Lin(rate), NoNormaliser(), u, np.arange(60))
-    exact = paths.recurrence(Lin(rate), sink, u, np.arange(60))
+    recurrence = eqx.filter_jit(paths.recurrence)
+    free = recurrence(Lin(rate), NoNormaliser(), u, np.arange(60))
+    exact = recurrence(Lin(rate), sink, u, np.arange(60))
     np.testing.assert_allclose(exact, free * -jnp.expm1(-rate)[:, None], atol=1e-12)
-    plain = paths.recurrence(Lin(rate), Softmax(), u, np.arange(60))
+    plain = recurrence(Lin(rate), Softmax(), u, np.arange(60))
     assert float(jnp.abs(plain - free * -jnp.expm1(-rate)[:, None]).max()) > 0.1
 
 
@@ -114,17 +122,18 @@ def test_rows_that_see_nothing_give_zero_and_every_length_works(attention):
     layer = model.layers[0].attention
     for length in (1, 2, 66):
         x = jnp.ones((1, length, 1))
-        out = layer(model.embedding.stream(x), np.arange(length))
+        out = eqx.filter_jit(lambda x: layer(model.embedding.stream(x), np.arange(x.shape[1])))(x)
         assert bool(jnp.isfinite(out).all())
         # lag 0 is excluded: the first position sees nothing
         np.testing.assert_array_equal(out[:, 0], 0)
-        np.testing.assert_allclose(model(x, Last()), model(x, Everywhere())[:, -1:], atol=1e-5)
+        every = answer(model, x, Everywhere())
+        np.testing.assert_allclose(answer(model, x, Last()), every[:, -1:], atol=1e-5)
 
 
 def test_a_peak_head_returns_its_lag():
     bias = Peak(jnp.array([20.0]), jnp.array([300.0]))
     u = jax.random.normal(jax.random.key(0), (1, 500, 1))
-    out = paths.convolution(bias, NoNormaliser(), u, np.arange(500))
+    out = eqx.filter_jit(paths.convolution)(bias, NoNormaliser(), u, np.arange(500))
     np.testing.assert_allclose(out[0, 300:, 0, 0], u[0, :200, 0], atol=2e-5)
     np.testing.assert_allclose(out[0, :300, 0, 0], 0, atol=2e-5)
 
@@ -154,6 +163,6 @@ def test_reading_one_position_is_the_row_of_all_positions():
         jax.random.key(0), dim=2
     )
     x = jax.random.normal(jax.random.key(1), (3, 130, 2))
-    everywhere = model(x, Everywhere())
+    everywhere = answer(model, x, Everywhere())
     for t in (1, 64, 65, 130):
-        np.testing.assert_allclose(model(x, At(t)), everywhere[:, t - 1 : t], atol=2e-5)
+        np.testing.assert_allclose(answer(model, x, At(t)), everywhere[:, t - 1 : t], atol=2e-5)

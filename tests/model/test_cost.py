@@ -78,6 +78,7 @@ def test_state_is_a_recurrence_for_lin_and_a_cache_for_dot():
         ("lstm:width=4", 4 + 4 + 2 * 64 + 16 + 4, 8),
         ("ssm:width=4,states=2,hidden=3", 4 + 4 + 4 * 8 + 4 + 12 + 3 + 3, 16),
         ("convolution:width=4,layers=2,size=3", 4 + 4 + 2 * (48 + 4) + 4, (2 + 6) * 4),
+        ("gated:width=4,keys=3,values=2,hidden=5,layers=1", 8 + 88 + 3 + 8 + 45 + 4, 3 * 2 + 4),
         ("heads:heads=3", 3 + 3 + 3, 3 * (1 + 1)),
         ("heads:heads=3,bias=log1p", 3 + 3 + 3, 50 * 3),
     ],

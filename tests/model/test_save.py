@@ -1,4 +1,7 @@
 import json
+import runpy
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -6,10 +9,11 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.memory.read import Last
+from headcount.memory.read import Everywhere, Last
 from headcount.model.base import AbstractModel
 from headcount.model.baselines import baselines
 from headcount.model.biases.decaying import Positive
+from headcount.model.reference import forward
 from headcount.model.save import load, save
 from headcount.model.spec import ModelSpec
 
@@ -27,12 +31,14 @@ def folder(tmp_path):
     return save(model, tmp_path / "model", note="A test.")
 
 
-def test_the_folder_holds_three_readable_files(folder):
+def test_the_folder_holds_four_readable_files(folder):
     assert sorted(p.name for p in folder.iterdir()) == [
         "README.md",
         "config.json",
         "model.safetensors",
+        "run.py",
     ]
+    assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o644}
     assert "A test." in (folder / "README.md").read_text()
     assert (
         json.loads((folder / "config.json").read_text())["model"]["layers"][0]["attention"]["bias"][
@@ -47,12 +53,15 @@ def test_baselines_survive_saving(name, tmp_path):
     text, outputs = (
         ("heads:heads=3,bias=log1p(positive=softplus)", 2)
         if name == "heads"
-        else (f"{name}:width=4", 3)
+        else (name if name == "filter" else f"{name}:width=4", 3)
     )
     model = baselines.build(text, 2, None, outputs, jax.random.key(0))
     loaded = load(save(model, tmp_path / "m"))
     x = jax.random.normal(jax.random.key(1), (2, 9, 2))
-    np.testing.assert_array_equal(loaded(x, Last()), model(x, Last()))
+    jax.tree.map(np.testing.assert_array_equal, loaded, model)
+    np.testing.assert_allclose(loaded(x, Last()), model(x, Last()), rtol=1e-5, atol=1e-6)
+    again = runpy.run_path(str(tmp_path / "m" / "run.py"))["answers"](np.asarray(x))
+    np.testing.assert_allclose(again, model(x, Everywhere()), rtol=2e-5, atol=4e-6)
 
 
 @pytest.mark.parametrize("kind", ["lin", "log", "log1p"])
@@ -83,6 +92,27 @@ def test_a_field_that_came_later_takes_its_default(tmp_path):
 def test_bfloat16_survives(tmp_path):
     model = ModelSpec(width=4, hidden=3).build(jax.random.key(0), dim=1).astype(jnp.bfloat16)
     assert load(save(model, tmp_path / "m")).embedding.weight.dtype == jnp.bfloat16
+    x = np.ones((1, 5, 1))
+    again = runpy.run_path(str(tmp_path / "m" / "run.py"))["answers"](x)
+    np.testing.assert_allclose(again, forward(model, x, Everywhere()), atol=1e-12)
+
+
+def test_run_py_needs_numpy_alone(folder, tmp_path):
+    """From the command line, in a process that may not import us or safetensors."""
+    np.save(tmp_path / "x.npy", np.ones((1, 5, 1)))
+    block = "import sys; sys.modules.update(dict.fromkeys(['headcount', 'jax', 'safetensors']));"
+    code = f"{block} sys.argv = ['run.py', 'x.npy', 'y.npy']; import runpy;"
+    code += f"runpy.run_path({str(folder / 'run.py')!r}, run_name='__main__')"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    wanted = forward(load(folder), np.ones((1, 5, 1)), Everywhere())
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), wanted, atol=1e-12)
+
+
+def test_the_card_tells_the_formula_and_every_head(folder):
+    text = (folder / "README.md").read_text()
+    assert "- bias/t5: `b_h[bucket(s)]" in text
+    assert "layer 1, head 2: weighs tokens by content" in text
+    assert "python run.py" in text
 
 
 def _edit(folder, change):
@@ -105,10 +135,7 @@ def _edit(folder, change):
             lambda c: c["model"]["embedding"]["weight"].update(array=["float32", [5, 1]]),
             "as config.json says",
         ),
-        (
-            lambda c: c["model"]["embedding"].update(weight=None),
-            "weights that the config does not name",
-        ),
+        (lambda c: c["model"]["embedding"].update(weight=None), "weight of LinearEmbedding"),
         (lambda c: c["model"]["layers"][0]["ffn"].update(rounding="lag"), "unknown rounding 'lag'"),
         (lambda c: c.update(format=2), "format 2"),
         (lambda c: c.update(model=c["model"]["layers"][0]["ffn"]), "."),

@@ -53,12 +53,13 @@ def _shifted(embedding):
 )
 def test_the_kernel_is_the_answer_to_basis_inputs(spec, x64):
     model = built(spec)
-    kappa, constant = kernel(model, Last(), LENGTH, 1)
+    kappa, constant = jax.jit(lambda: kernel(model, Last(), LENGTH, 1))()
+    answer = jax.jit(lambda x: model(x, Last()))
     basis = jnp.eye(LENGTH)[:, :, None]  # [N, N, 1]: input i is 1 at row i
     np.testing.assert_allclose(
-        kappa[0, :, 0] + constant, model(basis, Last())[:, 0, 0], rtol=1e-10, atol=1e-12
+        kappa[0, :, 0] + constant, answer(basis)[:, 0, 0], rtol=1e-10, atol=1e-12
     )
-    np.testing.assert_allclose(constant, model(jnp.zeros((1, LENGTH, 1)), Last())[0, 0], rtol=1e-12)
+    np.testing.assert_allclose(constant, answer(jnp.zeros((1, LENGTH, 1)))[0, 0], rtol=1e-12)
 
 
 def test_the_targets_kernel_is_its_definition(x64):
@@ -76,11 +77,16 @@ def test_the_targets_kernel_is_its_definition(x64):
 def test_the_loss_is_the_mean_over_many_samples(memory, x64):
     target = targets.build(memory)
     model = built(dim=target.dim)
-    exact = population_loss(
-        gap(model, target.evaluate, Last(), LENGTH, target.dim), variance_of(target)
-    )
-    batch = target.sample(jax.random.key(0), 20000, LENGTH)
-    each = np.asarray((model(batch.x, Last()) - batch.y)[:, 0, 0] ** 2)
+
+    @jax.jit
+    def both(key):
+        rest = gap(model, target.evaluate, Last(), LENGTH, target.dim)
+        batch = target.sample(key, 20000, LENGTH)
+        each = (model(batch.x, Last()) - batch.y)[:, 0, 0] ** 2
+        return population_loss(rest, variance_of(target)), batch, each
+
+    exact, batch, each = both(jax.random.key(0))
+    each = np.asarray(each)
     assert float(exact) == pytest.approx(each.mean(), abs=5 * each.std() / np.sqrt(len(each)))
     variance = np.asarray(batch.y)[:, 0, 0].var()
     assert target_variance(target, Last(), LENGTH) == pytest.approx(variance, rel=0.1)
@@ -93,14 +99,15 @@ def test_errors_by_lag_are_those_of_impulses(x64):
     target, model = targets.build("fixed:lags=2+5+9,readout=linear(weights=2.0+0.0+-1.0)"), built()
     lags = lags_read(target)
     assert lags == (2, 9)  # a lag of weight 0 is not read
-    found = lag_errors(gap(model, target.evaluate, Last(), LENGTH, 1), Last(), lags)
+    found = jax.jit(
+        lambda: lag_errors(gap(model, target.evaluate, Last(), LENGTH, 1), Last(), lags)
+    )()
+    answer = jax.jit(lambda x: model(x, Last()))
     silent = np.zeros((1, LENGTH, 1))
     for lag, weight, error in zip(lags, (2.0, -1.0), found, strict=True):
         impulse = silent.copy()
         impulse[0, LENGTH - 1 - lag] = 1.0
-        kappa = float(
-            (model(jnp.asarray(impulse), Last()) - model(jnp.asarray(silent), Last())).item()
-        )
+        kappa = float((answer(impulse) - answer(silent)).item())
         assert float(error) == pytest.approx((kappa - weight) ** 2 / weight**2, rel=1e-9)
 
 
@@ -113,7 +120,7 @@ def test_a_run_tells_the_error_of_every_lag():
     run = train("fixed:lags=1+3", LINEAR, {"steps": 4, "length": 8, "loss": "population", "log": 2})
     errors = [run.record.final[f"lag_{lag}_error"] for lag in (1, 3)]
     assert len(run.record.metrics["lag_1_error"]) == 2
-    rest, _ = kernel(run.model, Last(), 8, 1)
+    rest, _ = jax.jit(lambda: kernel(run.model, Last(), 8, 1))()
     assert errors == pytest.approx(
         [(float(rest[0, 7 - lag, 0]) - 1.0) ** 2 for lag in (1, 3)], rel=1e-4
     )

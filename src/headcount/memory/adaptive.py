@@ -64,12 +64,6 @@ class AdaptiveMemory(AbstractMemory):
     read: AbstractRead = Last()
 
     def __post_init__(self):
-        given = self.lag_functions
-        object.__setattr__(
-            self,
-            "lag_functions",
-            (given,) if isinstance(given, AbstractLagFunction) else tuple(given),
-        )
         count = len(self.lag_functions)
         require(
             count >= 1,

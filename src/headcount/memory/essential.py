@@ -50,10 +50,6 @@ class EssentialMemory(AbstractMemory):
     read: AbstractRead = Last()
 
     def __post_init__(self):
-        given = self.kernel
-        object.__setattr__(
-            self, "kernel", (given,) if isinstance(given, AbstractKernel) else tuple(given)
-        )
         require(
             self.kernel,
             "an essential memory without kernels",

@@ -38,7 +38,6 @@ class FixedMemory(AbstractMemory):
     read: AbstractRead = Last()
 
     def __post_init__(self):
-        object.__setattr__(self, "lags", tuple(int(lag) for lag in self.lags))
         increasing = all(a < b for a, b in zip((0, *self.lags), self.lags, strict=False))
         fix = "sort them and drop repeats (lag 0 is always a slot)"
         require(self.lags and increasing, f"lags {self.lags}", "1 <= T1 < T2 < … < TM", fix)

@@ -15,10 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from headcount.core.errors import InputError, require
+from headcount.core.files import read_text
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
 
 LARGEST = 1e100  # sums and squares of values up to here stay far from overflow
+MOST_VALUES = 2**20  # lags of a kernel that is given as numbers
+# Beyond these a double holds one lag or none of the kernel, or more lags than any sequence has.
+RANGE = {"rate": (1e-9, 1e3), "exponent": (1e-6, 1e3), "scale": (1e-3, 1e4)}
+FARTHEST = 1e5  # centres and frequencies
 PAPER_51 = Ref("wang-e-2024", "Section 5, eq. (13)")
 
 
@@ -72,7 +77,7 @@ class AbstractKernel(abc.ABC):
 
 
 kernels: Registry[AbstractKernel] = Registry(
-    "kernel", AbstractKernel, from_path=lambda path: FileKernel(str(path))
+    "kernel", AbstractKernel, from_path=lambda path: FileKernel(str(path).removeprefix("file:"))
 )
 
 
@@ -327,24 +332,59 @@ class FileKernel(AbstractKernel):
 def _read_values(path: Path) -> np.ndarray:
     try:
         if path.suffix == ".npy":
-            values = np.load(path, allow_pickle=False)
-        else:
-            rows = [
-                line.split(",")
-                for line in path.read_text(encoding="utf-8-sig").split("\n")
-                if line.strip()
-            ]
-            values = np.array(
-                [[float(cell) for cell in row if cell.strip()] for row in rows], dtype=np.float64
+            # mapped, so that a header which promises more than the file holds is refused
+            values = np.load(path, allow_pickle=False, mmap_mode="r")
+            require(
+                values.size <= MOST_VALUES,
+                f"{path} holds {values.size} values",
+                f"at most {MOST_VALUES}",
+                "cut it",
             )
-    except (OSError, ValueError, EOFError) as error:
+        else:
+            values = _table(read_text(path).removeprefix("\ufeff"))
+    except InputError:
+        raise
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
         raise InputError(
             f"cannot read the kernel {path} ({error})",
-            "a .npy or .csv file with one number per lag, from lag 0",
+            "a .npy or .csv file with one number per lag, from lag 0, or columns lag,value",
             "check the file",
         ) from None
     _check_values(values, str(path))
     return values.astype(np.float64).ravel()
+
+
+def _table(text: str) -> np.ndarray:
+    """Numbers of a .csv: one column or row, or the columns lag,value under a header or counted from
+    0; a header is not read.
+    """
+    rows = [
+        [cell.strip() for cell in line.split(",") if cell.strip()]
+        for line in text.splitlines()
+        if line.strip()
+    ]
+    header = [cell.lower() for cell in rows[0]] if rows and not _numeric(rows[0]) else None
+    numbers = [[float(cell) for cell in row] for row in rows[1 if header else 0 :]]
+    values = np.array(numbers, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != 2 or len(values) < 2:
+        return values
+    lags = values[:, 0]
+    whole = np.isfinite(lags).all() and (lags == np.round(lags)).all() and (lags >= 0).all()
+    rising = bool(whole and (np.diff(lags) > 0).all() and lags[-1] < MOST_VALUES)
+    if not rising or (header is None and lags.tolist() != list(range(len(lags)))):
+        if header is not None:
+            raise ValueError(f"columns {', '.join(header)}: the first is no column of lags")
+        return values
+    placed = np.zeros(int(lags[-1]) + 1)
+    placed[lags.astype(int)] = values[:, 1]
+    return placed
+
+
+def _numeric(cells: list[str]) -> bool:
+    try:
+        return bool([float(cell) for cell in cells])
+    except ValueError:
+        return False
 
 
 def _check_values(values: np.ndarray, name: str) -> None:
@@ -383,16 +423,22 @@ def _check_values(values: np.ndarray, name: str) -> None:
 
 
 def _positive(name: str, value: float) -> None:
+    least, most = RANGE[name]
     require(
-        math.isfinite(value) and value > 0,
+        least <= value <= most,
         f"{name} {value}",
-        "a positive finite number",
-        f"choose {name} > 0",
+        f"a positive number from {least:g} to {most:g}",
+        f"choose {name} in this range",
     )
 
 
 def _finite(name: str, value: float) -> None:
-    require(math.isfinite(value), f"{name} {value}", "a finite number", f"choose a finite {name}")
+    require(
+        abs(value) <= FARTHEST,
+        f"{name} {value}",
+        f"a finite number of size up to {FARTHEST:g}",
+        f"choose a smaller {name}",
+    )
 
 
 def _gaussian_tail(start: int, centre: float, scale: float) -> float:

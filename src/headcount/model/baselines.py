@@ -1,5 +1,5 @@
-"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a causal
-convolution, bare heads.
+"""Baselines behind the model interface: GRU, LSTM, a diagonal linear recurrence (SSM), a gated one,
+a causal convolution, a linear filter, bare heads.
 """
 
 import equinox as eqx
@@ -10,9 +10,10 @@ import numpy as np
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry, recipe
+from headcount.core.spec import Count
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
-from headcount.model.base import AbstractModel, check_tokens
+from headcount.model.base import AbstractModel, check_call
 from headcount.model.biases import biases
 from headcount.model.embedding import LinearEmbedding, NoPosition, TokenEmbedding
 from headcount.model.normalisers import normalisers
@@ -85,7 +86,7 @@ class GRU(AbstractEmbedded):
 
     @classmethod
     def init(
-        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: Count = 64
     ) -> "GRU":
         a, b, c, d = jax.random.split(key, 4)
         size = (3 * width, width)
@@ -98,7 +99,7 @@ class GRU(AbstractEmbedded):
         )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         gates = (
             jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
         )
@@ -130,7 +131,7 @@ class LSTM(AbstractEmbedded):
 
     @classmethod
     def init(
-        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: int = 64
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, width: Count = 64
     ) -> "LSTM":
         a, b, c, d = jax.random.split(key, 4)
         size = (4 * width, width)
@@ -144,7 +145,7 @@ class LSTM(AbstractEmbedded):
         )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         gates = (
             jnp.einsum("bnd,gd->bng", self.embedding.stream(x).full(), self.w_input) + self.offset
         )
@@ -186,9 +187,9 @@ class DiagonalSSM(AbstractEmbedded):
         outputs: int,
         key: jax.Array,
         *,
-        width: int = 64,
-        states: int = 16,
-        hidden: int = 256,
+        width: Count = 64,
+        states: Count = 16,
+        hidden: Count = 256,
     ) -> "DiagonalSSM":
         a, b, c, d, e, f = jax.random.split(key, 6)
         log_step = jax.random.uniform(b, (width, 1), minval=np.log(1e-3), maxval=np.log(1e-1))
@@ -206,7 +207,7 @@ class DiagonalSSM(AbstractEmbedded):
         )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         u = self.embedding.stream(x).full()  # [B, N, D]
         rows = read.rows(x.shape[1])
         decay = jnp.exp(-jnp.exp(self.log_decay))
@@ -252,9 +253,9 @@ class CausalConvolution(AbstractEmbedded):
         outputs: int,
         key: jax.Array,
         *,
-        width: int = 64,
-        layers: int = 4,
-        size: int = 4,
+        width: Count = 64,
+        layers: Count = 4,
+        size: Count = 4,
     ) -> "CausalConvolution":
         require(
             layers >= 1 and size >= 2,
@@ -272,7 +273,7 @@ class CausalConvolution(AbstractEmbedded):
         )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         u = self.embedding.stream(x).full()  # [B, N, D]
         for depth, (kernel, offset) in enumerate(zip(self.kernels, self.offsets, strict=True)):
             size = kernel.shape[0]
@@ -307,8 +308,8 @@ class Heads(AbstractBaseline):
         outputs: int,
         key: jax.Array,
         *,
-        heads: int = 1,
-        head_dim: int = 1,
+        heads: Count = 1,
+        head_dim: Count = 1,
         bias: recipe(biases) = "lin",  # type: ignore[valid-type]
         normaliser: recipe(normalisers) = "softmax",  # type: ignore[valid-type]
     ) -> "Heads":
@@ -340,5 +341,119 @@ class Heads(AbstractBaseline):
         return self.attention.w_out.shape[1]
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         return self.attention(Stream(x), read.rows(x.shape[1]))  # [B, R, d]
+
+
+@baselines.register(
+    "filter",
+    formula="y_t = c + sum_{s<taps} W_s x_{t-s}",
+    ref=Ref("headcount", "docs/finite_samples.md#known-answer"),
+)
+class LinearFilter(AbstractBaseline):
+    """A free matrix per lag and a constant: linear regression on the window."""
+
+    weight: jax.Array  # [taps, o, d]
+    offset: jax.Array  # [o]
+
+    @classmethod
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *, taps: int = 16
+    ) -> "LinearFilter":
+        real = vocabulary is None
+        require(real, f"a filter of integer tokens below {vocabulary}", "real tokens", "use gru")
+        require(taps >= 1, f"{taps} taps", "at least 1", "choose more")
+        return cls(normal(key, (taps, outputs, dim), taps * dim), jnp.zeros(outputs))
+
+    @property
+    def tokens(self):
+        return None, self.weight.shape[2]
+
+    @property
+    def outputs(self):
+        return self.weight.shape[1]
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_call(self, x, read)
+        rows, taps = read.rows(x.shape[1]), self.weight.shape[0]
+        padded = jnp.pad(x, ((0, 0), (taps - 1, 0), (0, 0)))
+        index = rows[:, None] + (taps - 1) - np.arange(taps)[None, :]  # [R, taps]
+        return jnp.einsum("brtd,tod->bro", padded[:, index], self.weight) + self.offset
+
+
+class GatedLayer(eqx.Module):
+    """S_t = diag(a_t) S_{t-1} + k_t v_t^T, out_t = q_t S_t, all from x_t and x_{t-1}; then a ReLU
+    network; both with residuals.
+    """
+
+    w_in: jax.Array  # [2, 3 K + V, D]: queries, keys, gates, values from x_t and x_{t-1}
+    gate: jax.Array  # [K] offset of the gates: sigmoid(gate) is kept at first
+    w_out: jax.Array  # [D, V]
+    w_up: jax.Array  # [m, D]
+    offset: jax.Array  # [m]
+    w_down: jax.Array  # [D, m]
+
+    def __call__(self, u: jax.Array) -> jax.Array:
+        """[B, N, D] → [B, N, D]"""
+        before = jnp.pad(u, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+        joined = u @ self.w_in[0].T + before @ self.w_in[1].T
+        k = self.gate.shape[0]
+        query, key, gate, value = jnp.split(joined, (k, 2 * k, 3 * k), axis=-1)
+        keep = jax.nn.sigmoid(gate + self.gate)
+        size = float(1 / np.sqrt(k))  # a Python number takes the type of the weights
+
+        def step(state, token):
+            query, key, keep, value = token
+            state = keep[:, :, None] * state + (key * size)[:, :, None] * value[:, None, :]
+            return state, jnp.einsum("bk,bkv->bv", query, state)
+
+        zero = jnp.zeros((u.shape[0], k, value.shape[-1]), u.dtype)
+        tokens = [jnp.moveaxis(a, 1, 0) for a in (query, key, keep, value)]
+        _, read = jax.lax.scan(step, zero, tuple(tokens))  # [N, B, V]
+        u = u + jnp.moveaxis(read, 0, 1) @ self.w_out.T
+        return u + jax.nn.relu(u @ self.w_up.T + self.offset) @ self.w_down.T
+
+
+@baselines.register(
+    "gated",
+    formula="S_t = diag(a_t) S_{t-1} + k_t v_t^T, out_t = q_t S_t",
+    ref=Ref("gu-dao-2023", "selective state, in the form of gated linear attention"),
+)
+class GatedRecurrence(AbstractEmbedded):
+    """Selective linear recurrences with a matrix state (K x V per layer), each with a network."""
+
+    embedding: LinearEmbedding | TokenEmbedding
+    layers: tuple[GatedLayer, ...]
+    readout: jax.Array  # [o, D]
+
+    @classmethod
+    def init(
+        cls, dim: int, vocabulary: int | None, outputs: int, key: jax.Array, *,
+        width: int = 64, keys: int = 16, values: int = 16, hidden: int = 64, layers: int = 2,
+    ) -> "GatedRecurrence":  # fmt: skip
+        sizes = (width, keys, values, hidden, layers)
+        require(min(sizes) >= 1, f"sizes {sizes}", "at least 1 each", "choose larger ones")
+        a, b, *rest = jax.random.split(key, 2 + layers)
+
+        def layer(key: jax.Array) -> GatedLayer:
+            enter, leave, up, down = jax.random.split(key, 4)
+            return GatedLayer(
+                normal(enter, (2, 3 * keys + values, width), 2 * width),
+                jnp.linspace(1.0, 5.0, keys),  # kept: 0.73 to 0.993 per token
+                normal(leave, (width, values), values),
+                normal(up, (hidden, width), width),
+                jnp.zeros(hidden),
+                normal(down, (width, hidden), hidden),
+            )
+
+        made = tuple(layer(k) for k in rest)
+        embedding = _embedding(width, dim, vocabulary, a)
+        readout = normal(b, (outputs, width), width)
+        return cls(embedding=embedding, layers=made, readout=readout)
+
+    def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
+        check_call(self, x, read)
+        u = self.embedding.stream(x).full()
+        for layer in self.layers:
+            u = layer(u)
+        return u[:, read.rows(x.shape[1])] @ self.readout.T

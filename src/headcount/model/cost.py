@@ -12,11 +12,20 @@ import math
 import equinox as eqx
 import jax
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel
-from headcount.model.baselines import GRU, LSTM, CausalConvolution, DiagonalSSM, Heads
+from headcount.model.baselines import (
+    GRU,
+    LSTM,
+    CausalConvolution,
+    DiagonalSSM,
+    GatedRecurrence,
+    Heads,
+    LinearFilter,
+)
 from headcount.model.embedding import AbstractEmbedding
 from headcount.model.transformer import Transformer
 
@@ -30,11 +39,13 @@ class Cost:
     state: int
 
 
+@checked
 def count_parameters(model: eqx.Module) -> int:
     """Trainable numbers."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
+@checked
 def cost(model: AbstractModel, length: int, read: AbstractRead) -> Cost:
     """The cost of one sequence of `length` tokens read at `read`."""
     require(
@@ -149,6 +160,17 @@ def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:
             length * per_token + 2 * rows * (width + model.w_in.size + model.readout.size),
             2 * width * states,
         )
+    if isinstance(model, LinearFilter):
+        return 2 * rows * model.weight.size, model.weight.shape[0] * dim
+    if isinstance(model, GatedRecurrence):
+        first = model.layers[0]
+        _, joined, width = first.w_in.shape
+        keys, values = first.gate.shape[0], first.w_out.shape[1]
+        networks = first.w_out.size + first.w_up.size + first.w_down.size
+        per_layer = 4 * joined * width + 5 * keys * values + 2 * networks
+        per_token = 2 * dim * width + len(model.layers) * per_layer
+        state = len(model.layers) * (keys * values + width)
+        return length * per_token + 2 * rows * model.readout.size, state
     assert isinstance(model, CausalConvolution)
     size, width, _ = model.kernels[0].shape
     reach = sum((size - 1) * size**depth for depth in range(len(model.kernels)))

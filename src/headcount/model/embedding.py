@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
+from headcount.core.spec import Count, Positive
 from headcount.model.shape import compute_dtype, normal
 from headcount.model.stream import Stream
 
@@ -58,7 +59,7 @@ class Sinusoidal(AbstractPosition):
     base: float = eqx.field(static=True)
 
     @classmethod
-    def init(cls, width: int, key: jax.Array, *, base: float = 10000.0) -> "Sinusoidal":
+    def init(cls, width: int, key: jax.Array, *, base: Positive = 10000.0) -> "Sinusoidal":
         require(
             width % 2 == 0,
             f"sinusoidal positions of width {width}",
@@ -82,9 +83,8 @@ class Learned(AbstractPosition):
 
     @classmethod
     def init(
-        cls, width: int, key: jax.Array, *, longest: int = 1024, scale: float = 0.02
+        cls, width: int, key: jax.Array, *, longest: Count = 1024, scale: float = 0.02
     ) -> "Learned":
-        require(longest >= 1, f"longest {longest}", "at least 1", "use the longest sequence length")
         return cls(scale * jax.random.normal(key, (longest, width)))
 
     def rows(self, length, dtype):

@@ -1,5 +1,5 @@
 """Models as folders: `config.json` (what it is), `model.safetensors` (its weights), `README.md`
-(for a reader). No pickle.
+(for a reader) and `run.py` (the same answers in plain NumPy). No pickle.
 
 The config mirrors the object: every part by its registered kind with its plain fields, every array
 by type and shape. Loading rebuilds exactly that, or says what does not fit; nothing is executed
@@ -10,25 +10,30 @@ part did before it had the field.
 import dataclasses
 import enum
 import json
-from collections.abc import Collection
+import typing
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import safetensors
 import safetensors.numpy
 
-from headcount.core.errors import InputError, nearest, require, unknown
+from headcount.core.arguments import checked, fits, in_words
+from headcount.core.errors import InputError, nearest, require, shown, unknown
 from headcount.core.files import read_text, whole_folder
+from headcount.memory.read import Last
 from headcount.model import attention, baselines, embedding, norms, transformer
 from headcount.model.base import AbstractModel
 from headcount.model.biases import biases
-from headcount.model.cost import count_parameters
+from headcount.model.card import NamedSpace, card, tokens_in_words
 from headcount.model.embedding import positions
 from headcount.model.ffn import ffns
 from headcount.model.normalisers import normalisers
+from headcount.model.run_file import parts_of, run_file
 from headcount.model.scores import scores
 
 FORMAT = 1
@@ -47,53 +52,121 @@ STRUCTURE: dict[str, type[eqx.Module]] = {
         baselines.DiagonalSSM,
         baselines.CausalConvolution,
         baselines.Heads,
+        baselines.LinearFilter,
+        baselines.GatedLayer,
+        baselines.GatedRecurrence,
     )
 }
 
 
-def save(model: AbstractModel, folder: str | Path, note: str = "") -> Path:
-    """Write the three files; the folder appears whole or not at all."""
+@checked
+def save(
+    model: AbstractModel, folder: str | Path, note: str = "", spaces: Sequence[NamedSpace] = ()
+) -> Path:
+    """Write the four files; the folder appears whole or not at all. `spaces` name parts of the
+    stream, for whoever looks inside.
+    """
     folder = Path(folder)
     arrays: dict[str, np.ndarray] = {}
-    config = {"format": FORMAT, "model": _described(model, "", arrays)}
+    config: dict[str, Any] = {"format": FORMAT, "model": _described(model, "", arrays)}
+    if spaces:
+        config["spaces"] = [space.to_json() for space in spaces]
+    parts = class_names(config)
+    tokens = tokens_in_words(model)
+    program = run_file(parts, *model.tokens, tokens)
     with whole_folder(folder) as work:
         (work / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         safetensors.numpy.save_file(
             arrays, work / "model.safetensors", metadata={"format": "headcount"}
         )
-        (work / "README.md").write_text(_card(model, note), encoding="utf-8")
+        text = card(model, formulas(parts), note, spaces, runs=program is not None)
+        (work / "README.md").write_text(text, encoding="utf-8")
+        if program is not None:
+            (work / "run.py").write_text(program, encoding="utf-8")
+        for file in work.iterdir():
+            file.chmod(0o644)  # whatever the library that wrote it chose
     return folder
 
 
-def load(folder: str | Path) -> AbstractModel:
-    """The model of a folder, bit for bit; an `InputError` says what is missing, broken or
-    unexpected.
-    """
-    folder = Path(folder)
+def class_names(config: Mapping[str, Any]) -> dict[str, str]:
+    """The parts of a config: name → the name of its class."""
+    return {part: _class(part).__name__ for part in parts_of(config["model"])}
+
+
+def described_arrays(config: Any, path: str = "") -> dict[str, tuple[str, list[int]]]:
+    """Type and shape of every array that a description names."""
+    if isinstance(config, Mapping) and "array" in config:
+        return {path: (str(config["array"][0]), list(config["array"][1]))}
+    inside: Any = enumerate(config) if isinstance(config, list) else ()
+    inside = config.items() if isinstance(config, Mapping) else inside
+    return {
+        name: array
+        for key, item in inside
+        for name, array in described_arrays(item, f"{path}.{key}".lstrip(".")).items()
+    }
+
+
+def formulas(parts: Collection[str]) -> dict[str, str]:
+    """The formula of every registered part among them."""
+    by_noun = {registry.noun: registry for registry in REGISTRIES}
+    split = {part: part.partition("/") for part in parts}
+    return {
+        part: by_noun[noun][kind].formula for part, (noun, slash, kind) in split.items() if slash
+    }
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """`config.json` of a saved model, its outer keys checked."""
     try:
         config = json.loads(read_text(folder / "config.json"))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"{folder / 'config.json'} is not JSON ({error})",
             "a config written by save",
             "restore the file",
         ) from None
-    _keys(config, ("format", "model"), "config.json")
+    _keys(config, ("format", "model", "spaces"), "config.json", optional=("spaces",))
     require(
-        config["format"] == FORMAT,
-        f"config format {config['format']}",
+        config["format"] == FORMAT and not isinstance(config["format"], bool),
+        f"config format {shown(config['format'])}",
         f"format {FORMAT}",
         "use the version of headcount that wrote it",
     )
+    return config
+
+
+@checked
+def load(folder: str | Path) -> AbstractModel:
+    """The model of a folder, bit for bit; an `InputError` says what is missing, broken or
+    unexpected.
+    """
+    folder = Path(folder)
+    config = read_config(folder)
+    return with_weights(config, _arrays(folder / "model.safetensors"))
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        arrays = safetensors.numpy.load_file(folder / "model.safetensors")
-    except (OSError, safetensors.SafetensorError) as error:
+        return safetensors.numpy.load_file(path)
+    # of its own kind, or of NumPy's for a number type that it does not have (8-bit floats)
+    except Exception as error:
         raise InputError(
-            f"cannot read {folder / 'model.safetensors'} ({error})",
+            f"cannot read {path} ({type(error).__name__}: {error})",
             "a whole safetensors file",
             "restore the file",
         ) from None
-    model = _rebuilt(config["model"], "", arrays)
+
+
+def with_weights(config: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> AbstractModel:
+    """The model that a config describes, with these arrays by their dotted names."""
+    try:
+        model = _rebuilt(config["model"], "", arrays)
+    except RecursionError:
+        raise InputError(
+            "config.json is nested too deeply", "a model's parts", "restore the file"
+        ) from None
     require(
         not arrays,
         f"weights that the config does not name: {', '.join(sorted(arrays)[:3])}",
@@ -106,7 +179,32 @@ def load(folder: str | Path) -> AbstractModel:
         "a whole model",
         "save the model itself",
     )
+    _runs(model)
     return model
+
+
+def _runs(model: AbstractModel) -> None:
+    """Refuse weights that do not go together: the forward pass is traced for one token, which
+    computes nothing.
+    """
+    try:
+        vocabulary, dim = model.tokens
+        kind = model_dtype(model) if vocabulary is None else jnp.int32
+        token = jax.ShapeDtypeStruct((1, 1) if vocabulary else (1, 1, dim), kind)
+        eqx.filter_eval_shape(model, token, Last())
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"the parts of the model do not fit together ({reason})",
+            "weights whose shapes agree",
+            "restore the matching pair of files",
+        ) from None
+
+
+def model_dtype(model: AbstractModel) -> jnp.dtype:
+    """The float type of the first weight."""
+    weights = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    return weights[0].dtype if weights else jnp.result_type(float)
 
 
 def _described(value: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
@@ -179,8 +277,11 @@ def _rebuilt(config: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
         f"config at {path or 'model'}",
         optional=defaults,
     )
+    hints = typing.get_type_hints(cls)
     enums = {
-        f.name: f.type for f in fields if isinstance(f.type, type) and issubclass(f.type, enum.Enum)
+        name: kind
+        for name, kind in hints.items()
+        if isinstance(kind, type) and issubclass(kind, enum.Enum)
     }
     # weights in the middle of training need not pass the checks made on hand-written ones
     made = object.__new__(cls)
@@ -190,13 +291,20 @@ def _rebuilt(config: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
             if name in config
             else defaults[name]
         )
-        object.__setattr__(made, name, _member(enums[name], value) if name in enums else value)
+        value = _member(enums[name], value) if name in enums else value
+        require(
+            fits(value, hints[name]),
+            f"{name} of {config['part']} at {path or 'model'} is {shown(value)}",
+            in_words(hints[name]),
+            "restore config.json",
+        )
+        object.__setattr__(made, name, value)
     return made
 
 
 def _member(choices: type[enum.Enum], value: Any) -> enum.Enum:
     known = [choice.value for choice in choices]
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise unknown(choices.__name__.lower(), str(value), known)
     return choices(value)
 
@@ -209,7 +317,7 @@ def _array(described: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
         "restore model.safetensors",
     )
     array = arrays.pop(path)
-    got, wanted = [str(array.dtype), list(array.shape)], list(described)
+    got, wanted = [str(array.dtype), list(array.shape)], described
     require(
         got == wanted,
         f"weight {path} is {got}",
@@ -245,14 +353,3 @@ def _keys(config: Any, names: tuple[str, ...], where: str, optional: Collection[
         else ""
     )
     require(not fault, f"{where} has {fault}", f"keys {', '.join(names)}", "restore config.json")
-
-
-def _card(model: AbstractModel, note: str) -> str:
-    vocabulary, dim = model.tokens
-    tokens = f"integers below {vocabulary}" if vocabulary else f"real vectors of size {dim}"
-    return (
-        f"# A {type(model).__name__} saved by"
-        f" Headcount\n\n{note + chr(10) + chr(10) if note else ''}- tokens: {tokens}; answers of"
-        f" size {model.outputs}\n- parameters: {count_parameters(model)}\n\n```python\nimport"
-        ' headcount as hc\nmodel = hc.load("path/to/this/folder")\n```\n'
-    )

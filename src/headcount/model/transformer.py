@@ -17,7 +17,7 @@ import numpy as np
 
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
-from headcount.model.base import AbstractModel, check_tokens
+from headcount.model.base import AbstractModel, check_call
 from headcount.model.embedding import AbstractEmbedding
 from headcount.model.ffn import AbstractFFN
 from headcount.model.norms import AbstractNorm
@@ -68,7 +68,7 @@ class Transformer(AbstractModel):
         )
 
     def __call__(self, x: jax.Array, read: AbstractRead) -> jax.Array:
-        check_tokens(self, x)
+        check_call(self, x, read)
         rows = read.rows(x.shape[1])
         stream = self.embedding.stream(x)
         for layer in self.layers[:-1]:

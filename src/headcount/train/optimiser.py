@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import optax.contrib
 
 from headcount.train.run_spec import Method, OptimiserSpec, Shape, TrainSpec
 
@@ -69,16 +70,17 @@ def rate(shape: Shape, numbers: Numbers, step: jax.Array) -> jax.Array:
 
 
 def optimiser(spec: OptimiserSpec, numbers: Numbers, lr: jax.Array) -> optax.GradientTransformation:
-    """Clip, then AdamW or SGD, then decay, then the learning rate of this step. `spec` gives the
+    """Clip, then the method, then decay, then the learning rate of this step. `spec` gives the
     structure only.
     """
     clip = [optax.clip_by_global_norm(numbers.clip)] if spec.clip > 0 else []
-    adam = spec.method is Method.ADAMW
-    method = (
-        optax.scale_by_adam(numbers.b1, numbers.b2, numbers.eps)
-        if adam
-        else optax.trace(numbers.b1)
-    )
+    if spec.method is Method.MUON:
+        # -1: a direction, which is scaled by the learning rate below
+        method = optax.contrib.muon(-1.0, beta=numbers.b1, adam_b1=0.9, adam_b2=numbers.b2)
+    elif spec.method is Method.ADAMW:
+        method = optax.scale_by_adam(numbers.b1, numbers.b2, numbers.eps)
+    else:
+        method = optax.trace(numbers.b1)
     decay = (
         [optax.add_decayed_weights(numbers.weight_decay, mask=_matrices)]
         if spec.weight_decay > 0

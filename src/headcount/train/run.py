@@ -17,13 +17,16 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
+from headcount.core.html_table import html_table
+from headcount.core.line_plot import line_plot
 from headcount.core.seeds import Seeds
 from headcount.model.base import AbstractModel
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import source_of
 from headcount.train.optimiser import Numbers
-from headcount.train.run_plan import Plan, check_model, plan_of, shape_key, stops_of
+from headcount.train.run_plan import Plan, check_model, check_sizes, plan_of, shape_key, stops_of
 from headcount.train.run_record import Record as Record
 from headcount.train.run_record import ending, peak_memory, scale, shares, versions
 from headcount.train.run_spec import RunSpec, TrainSpec, read_model
@@ -41,7 +44,21 @@ class Run:
     model: AbstractModel
     record: Record
 
+    def __repr__(self) -> str:
+        return f"Run({type(self.model).__name__}: {self.record.sentence})"
 
+    def _repr_html_(self) -> str:
+        last = {name: f"{values[-1]:.4g}" for name, values in self.record.metrics.items() if values}
+        return html_table(self.record.sentence, last, [last.values()])
+
+    def plot(self) -> Any:
+        """The losses over the steps, as a matplotlib figure."""
+        metrics = dict(self.record.metrics)
+        steps = metrics.pop("step")
+        return line_plot(steps, metrics, ("step", "loss or error"), self.record.sentence)
+
+
+@checked
 def train(
     target: Any, model: Any, spec: TrainSpec | Mapping[str, Any] | None = None, seed: int = 0
 ) -> Run:
@@ -58,6 +75,7 @@ def train(
         recipe = None if isinstance(model, eqx.Module) else read_model(model)
         skeleton = model if recipe is None else structure(recipe, source)
         check_model(plan, skeleton, spec.data.samples)
+        check_sizes(plan, recipe, skeleton, spec)
         given = model if recipe is None else fresh_model(recipe, source, seed)
         return _run(plan, given, spec, seed)
 

@@ -12,6 +12,7 @@ from headcount.memory.named.text import AbstractText
 from headcount.memory.read import AbstractRead
 from headcount.train.data import Arrays, Source, length_of
 from headcount.train.population import check_population, lags_read
+from headcount.train.run_sizes import check_data, check_run, check_weights
 from headcount.train.run_spec import STEPS, Effort, Loss, OptimiserSpec, RunSpec, Shape, TrainSpec
 from headcount.train.weights import structure
 
@@ -59,6 +60,9 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
     """The plan of a spec for a source; impossible combinations are refused with all reasons."""
     length = length_of(source, spec.length)
     samples, validation, batch = _finite(source, spec)
+    if not isinstance(source, Arrays):
+        points = _points(spec, steps_of(spec, samples, batch))
+        check_data(spec, length, source.dim, samples + validation, points)
     test_batch, test_length = spec.evaluation.batch or spec.batch, spec.evaluation.length or length
     if not isinstance(source, Arrays):
         source.check_length(test_length)
@@ -131,9 +135,16 @@ def steps_of(spec: TrainSpec, samples: int, batch: int) -> int:
     return spec.steps or (epochs * max(1, samples // batch) if epochs else STEPS)
 
 
+def _points(spec: TrainSpec, steps: int) -> int:
+    """How many log points there are at most."""
+    return min(spec.log, steps) if isinstance(spec.log, int) else len(spec.log) + 1
+
+
 def stops_of(spec: TrainSpec, samples: int, batch: int) -> tuple[int, ...]:
     """The log points; the last step is always one."""
     steps = steps_of(spec, samples, batch)
+    if isinstance(spec.log, int) and spec.log >= steps:
+        return tuple(range(1, steps + 1))
     if isinstance(spec.log, int):
         return tuple(sorted({math.ceil(steps * (i + 1) / spec.log) for i in range(spec.log)}))
     late = [step for step in spec.log if step > steps]
@@ -173,6 +184,7 @@ def shape_key(spec: RunSpec) -> str:
         plan = plan_of(source, spec.train)
         skeleton = structure(spec.model, source)
         check_model(plan, skeleton, spec.train.data.samples)
+        check_sizes(plan, spec.model, skeleton, spec.train)
         leaves, tree = jax.tree.flatten(skeleton)
     fields = {
         f.name: getattr(plan, f.name)
@@ -183,6 +195,12 @@ def shape_key(spec: RunSpec) -> str:
     return content_hash(
         {"memory": spec.memory, "plan": fields, "model": str(tree), "shapes": shapes}
     )
+
+
+def check_sizes(plan: Plan, recipe: object, model: object, spec: TrainSpec) -> None:
+    """Refuse a run that would not fit in memory or never end."""
+    steps = steps_of(spec, plan.samples, plan.batch)
+    check_run(recipe, spec, check_weights(model), steps, plan.length)
 
 
 def check_model(plan: Plan, model: object, samples: int) -> None:

@@ -16,18 +16,14 @@ from typing import Annotated, Any
 
 import pydantic
 
-from headcount.core.errors import require
+from headcount.core.errors import require, shown
 from headcount.core.registry import PartSpec
-from headcount.core.spec import Spec, content_hash
+from headcount.core.spec import Count, Number, Positive, Share, Spec, content_hash
 from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
 from headcount.model.baselines import baselines
 from headcount.model.spec import ModelSpec
 
-Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, pydantic.Field(ge=0, lt=1)]
-Count = Annotated[int, pydantic.Field(ge=1)]
-Number = Annotated[int, pydantic.Field(ge=0)]
 STEPS = 1000  # where neither steps nor epochs are given
 
 
@@ -46,6 +42,7 @@ class Method(enum.StrEnum):
 
     ADAMW = "adamw"
     SGD = "sgd"
+    MUON = "muon"  # orthogonal steps of matrices, AdamW for everything else
 
 
 class Shape(enum.StrEnum):
@@ -69,8 +66,8 @@ class Effort(enum.StrEnum):
 
 
 class OptimiserSpec(Spec):
-    """AdamW, or SGD with momentum b1. Weight decay acts on matrices only (no rates, offsets or
-    norms); clip 0 is none.
+    """AdamW, SGD with momentum b1, or Muon. Weight decay acts on matrices only (no rates, offsets
+    or norms); clip 0 is none.
     """
 
     method: Method = Method.ADAMW
@@ -166,7 +163,7 @@ def read_model(value: Any) -> ModelSpec | PartSpec:
         return baselines.spec(value)
     require(
         isinstance(value, Mapping),
-        f"model {value!r}",
+        f"model {shown(value)}",
         "fields of a Transformer, or a baseline",
         "for example model={'heads': 4}",
     )

@@ -14,6 +14,7 @@ from headcount.model.baselines import baselines
 from headcount.model.spec import ModelSpec
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import Source
+from headcount.train.run_sizes import check_layers
 from headcount.train.run_spec import Effort
 
 _INITIALISERS: dict[tuple[Any, ...], Program] = {}
@@ -30,6 +31,7 @@ def build(recipe: ModelSpec | PartSpec, source: Source, key: jax.Array) -> Abstr
 
 def structure(recipe: ModelSpec | PartSpec, source: Source) -> AbstractModel:
     """The model with shapes in place of weights: nothing is computed."""
+    check_layers(recipe)
     return eqx.filter_eval_shape(lambda key: build(recipe, source, key), jax.random.key(0))
 
 

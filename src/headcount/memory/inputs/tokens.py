@@ -9,6 +9,7 @@ import numpy as np
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
+from headcount.core.sizes import require_memory
 from headcount.memory.inputs.base import (
     PAPER_SETUP,
     AbstractInputs,
@@ -17,6 +18,7 @@ from headcount.memory.inputs.base import (
     inputs,
 )
 
+NUMBER_BYTES = 32.0  # of a float in a tuple
 MARKOV = Ref("shannon-1948", "Section 3")
 
 
@@ -29,6 +31,7 @@ class OneHot(AbstractInputs):
 
     def __post_init__(self):
         check_symbols(self.symbols)
+        _check_square(self.symbols)
 
     @property
     def dim(self):
@@ -68,6 +71,11 @@ class Embedded(AbstractInputs):
             "one dimension has only -1 and 1: use 'boolean'",
         )
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
+        require_memory(
+            NUMBER_BYTES * self.symbols * self.d,
+            f"{self.symbols} vectors of size {self.d}",
+            "use fewer symbols",
+        )
 
     @property
     def dim(self):
@@ -109,6 +117,7 @@ class Markov(AbstractInputs):
         rows = tuple(tuple(float(p) for p in row) for row in self.transition)
         object.__setattr__(self, "transition", rows)
         check_symbols(self.symbols)
+        _check_square(self.symbols)
         require(self.seed >= 0, f"seed {self.seed}", "at least 0", "choose another seed")
         square = not rows or (
             len(rows) == self.symbols and all(len(row) == self.symbols for row in rows)
@@ -175,6 +184,12 @@ class Markov(AbstractInputs):
         later = jax.lax.scan(step, start, draws[1:])[1]  # [N-1, B]
         states = jnp.concatenate([start[None], later]).T
         return jax.nn.one_hot(states, self.symbols, dtype=default_float())
+
+
+def _check_square(symbols: int) -> None:
+    require_memory(
+        NUMBER_BYTES * symbols**2, f"one-hot vectors of {symbols} symbols", "use fewer symbols"
+    )
 
 
 def _rows(matrix: np.ndarray) -> tuple[tuple[float, ...], ...]:

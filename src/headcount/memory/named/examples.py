@@ -18,11 +18,13 @@ EXAMPLES: dict[str, tuple[str, int]] = {
     "exp-4b": ("exp-4b:read=all", 24),
     "induction": ("induction:symbols=5,read=all", 24),
     "n-gram": ("n-gram:n=3,symbols=4", 24),
+    "noisy": ("noisy:of=fixed(lags=1+3,read=all),sigma=0", 24),
     "parity": ("parity:lags=5+12,read=all", 24),
     "pointer-chain": ("pointer-chain:hops=2,symbols=6", 40),
     "prop42": ("prop42:read=all", 24),
     "recall": ("recall:pairs=6", 24),
     "selective-copy": ("selective-copy:items=4,symbols=8", 24),
+    "series": ("series:of=essential(kernel=exp:0.5)", 24),
     "stdlib": ("stdlib:megabytes=0.2", 48),
     "wavelet": ("wavelet:wavelet=both,scales=2,read=all", 24),
 }

@@ -16,6 +16,7 @@ import functools
 import numpy as np
 
 from headcount.core.refs import Ref
+from headcount.core.sizes import require_memory
 from headcount.memory.readouts.base import readouts
 from headcount.memory.readouts.network import ReluNetwork
 from headcount.memory.readouts.teacher import AbstractTeacher
@@ -40,6 +41,9 @@ class ReluSum(AbstractTeacher):
 
 @functools.lru_cache(maxsize=256)
 def _sum(neurons: int, seed: int, inputs: int) -> ReluNetwork:
+    require_memory(
+        8.0 * neurons * inputs, f"{neurons} neurons on {inputs} inputs", "use fewer neurons"
+    )
     generator = np.random.default_rng([seed, neurons, inputs])
     return ReluNetwork(
         np.ones(neurons), generator.standard_normal((neurons, inputs)), np.zeros(neurons)

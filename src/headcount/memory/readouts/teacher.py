@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from headcount.core.errors import InputError, require
+from headcount.core.sizes import require_memory
 from headcount.memory.readouts.base import PAPER_6, AbstractReadout, memories, readouts, taking_part
 from headcount.memory.readouts.network import ReluNetwork
 
@@ -142,8 +143,13 @@ class Teacher(AbstractTeacher):
 
 @functools.lru_cache(maxsize=256)
 def _teacher(neurons: int, seed: int, slots: int, d: int) -> ReluNetwork:
-    generator = np.random.default_rng([seed, neurons, slots, d])
     n = slots * d
+    require_memory(
+        8.0 * neurons * (2 ** min(n, EXACT_BITS) + n),
+        f"a teacher of {neurons} neurons on {n} inputs",
+        "use fewer neurons",
+    )
+    generator = np.random.default_rng([seed, neurons, slots, d])
     a, c = generator.standard_normal(neurons), generator.standard_normal(neurons)
     b = generator.standard_normal((neurons, n)) / math.sqrt(slots)
     exact = n <= EXACT_BITS
