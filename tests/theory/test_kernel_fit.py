@@ -8,7 +8,6 @@ import pytest
 from headcount.core.claims import Status
 from headcount.core.errors import CheckFailed, InputError
 from headcount.memory.kernels import Exponential, Lag
-from headcount.theory import kernel_fit
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import Lin
 from headcount.theory.kernel_fit import fit_kernel, gate
@@ -142,7 +141,7 @@ def test_an_interrupted_bound_keeps_the_fit(monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(kernel_fit, "lower_bound", interrupted)
+    monkeypatch.setattr("headcount.theory.bounds.lower_bound", interrupted)
     result = fit_kernel("exp:0.1", heads=1)
     assert result.error.l1 == 0
     assert result.lower_bound is None
@@ -176,14 +175,14 @@ REFUSED = [
     ({"kernel": "lag:3", "tol": 0.0}, "tol 0"),
     ({"kernel": "lag:3", "tol": 2.0}, "tol 2"),
     ({"kernel": "lag:3", "heads": 2, "budget": -1.0}, "budget"),
-    ({"kernel": "lag:3", "heads": 2, "budget": math.nan}, "budget nan"),
+    ({"kernel": "lag:3", "heads": 2, "budget": math.nan}, "budget is nan"),
     ({"kernel": "lag:9", "heads": 2, "window": 5}, "window 5"),
     ({"kernel": "lag:3", "heads": 2, "norm": "l3"}, "norm"),
     ({"kernel": "lag:3", "heads": 2, "bias": "lim"}, "nearest: 'lin'"),
     ({"kernel": "lag:3", "heads": 2, "dtype": "float8"}, "dtype"),
     ({"kernel": "lag:0", "heads": 2, "bias": "log"}, "cannot see"),
     ({"kernel": [0.0, 0.0], "heads": 2}, "0 at every lag"),
-    ({"kernel": [1.0, math.nan], "heads": 2}, "not finite"),
+    ({"kernel": [1.0, math.nan], "heads": 2}, "a finite number"),
     ({"kernel": [], "heads": 2}, "empty"),
     ({"kernel": "lagg:3", "heads": 2}, "nearest"),
 ]

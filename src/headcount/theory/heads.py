@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 import flint
 import numpy as np
 from flint import arb
-from scipy.special import zeta
 
 from headcount.core.claims import Norm
 from headcount.core.errors import require, unknown
@@ -317,6 +316,8 @@ class AbstractPower(AbstractDecay):
         return 0, Fraction(rate)
 
     def total(self, rate):
+        from scipy.special import zeta  # slow to load
+
         return float(zeta(rate))
 
     def curve(self, curve, length):

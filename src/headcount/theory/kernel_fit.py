@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from headcount.core.arguments import checked
+from headcount.core.cache import cached
 from headcount.core.claims import Claim, Norm, Status
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
 from headcount.theory.balls import precision
-from headcount.theory.bounds import lower_bound
-from headcount.theory.fit import DEFAULT_LEAK, fewest_heads, fit_heads
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.heads import FAMILIES, SHAPED, family
 from headcount.theory.measure import Errors, Norms, head_values, measure
@@ -44,10 +44,12 @@ from headcount.theory.rounding import (
 )
 
 MOST_HEADS = 4096
+TINIEST, HUGE = 1e-9, 1e6  # parameters of kernels, in lags or per lag
+SMALLEST, LARGEST = 1e-100, 1e100  # budgets whose products with a kernel stay far from overflow
 Progress = Callable[[str], None]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class KernelFit:
     """Four numbers for a kernel and a bias: promised, possible (`error`, `lower_bound`),
     representable (float32, bfloat16).
@@ -70,9 +72,8 @@ class KernelFit:
     method: str
     notes: tuple[str, ...]
     parameters: tuple[dict[str, Any], ...]
-    # the fitted kernel on lags 0..length-1, float64
-    drawn: Callable[[], np.ndarray] = dataclasses.field(repr=False)
-    target: np.ndarray = dataclasses.field(repr=False)
+    problem: Problem
+    head_sum: HeadSum
     softmax_weight_sum: Number | None = None
     sink: dict[str, Any] | None = None
     seconds: float = 0.0
@@ -83,6 +84,31 @@ class KernelFit:
     def error(self) -> Norms:
         """Upper ends of the enclosures of the l1, l2 and sup error, tail included."""
         return self.errors.absolute
+
+    @property
+    def target(self) -> np.ndarray:
+        """The kernel on lags 0..length-1, float64.  [S]"""
+        return self.problem.kernel.values(self.problem.length)
+
+    def drawn(self) -> np.ndarray:
+        """The fitted kernel on lags 0..length-1, float64.  [S]"""
+        return _drawn(self.problem, self.head_sum)
+
+    def plot(self) -> Any:
+        """A matplotlib figure: kernel and fit above, what is left below, by lag."""
+        from headcount.theory.fit_text import figure
+
+        return figure(self)
+
+    def __repr__(self) -> str:
+        from headcount.theory.fit_text import one_line
+
+        return f"<KernelFit {one_line(self)}>"
+
+    def _repr_html_(self) -> str:
+        from headcount.theory.fit_text import html
+
+        return html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation
@@ -137,7 +163,7 @@ def _json_bound(bound: Claim) -> dict[str, Any]:
     }
 
 
-@one_thread()
+@checked
 def fit_kernel(
     kernel: Any,
     bias: str = "lin",
@@ -160,12 +186,29 @@ def fit_kernel(
     free through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
-    say = progress or (lambda message: None)
     name, built = _kernel(kernel)
     problem = _problem(built, bias, budget, norm, window, residual)
     _check_request(problem, name, heads, tol)
     form = _choice(Dtype, dtype, "dtype") if dtype is not None else None
-    if bias in SHAPED:
+    require(isinstance(certify, bool), f"certify {certify!r}", "True or False", "pass one of them")
+    result = _answer(problem, name, heads, tol, form, certify, progress)
+    return dataclasses.replace(result, seconds=time.perf_counter() - started)
+
+
+@cached(ignore=("progress",), keep=lambda result: not result.interrupted)
+@one_thread()
+def _answer(
+    problem: Problem,
+    name: str,
+    heads: int | None,
+    tol: float | None,
+    form: Dtype | None,
+    certify: bool,
+    progress: Progress | None,
+) -> KernelFit:
+    """The fit of a question that was checked; what was asked before comes from the disk."""
+    say = progress or (lambda message: None)
+    if problem.family.name in SHAPED:
         result = _fit_shape(problem, name, heads, tol, form)
     else:
         result = _fit_decays(problem, name, heads, tol, form, say)
@@ -173,7 +216,7 @@ def fit_kernel(
             say("lower bound")
             result = _certified(problem, result)
     notes = result.notes
-    if window is None and not result.errors.tail.included:
+    if problem.window is None and not result.errors.tail.included:
         notes = (
             *notes,
             (
@@ -181,11 +224,13 @@ def fit_kernel(
                 " many lags exist"
             ),
         )
-    return dataclasses.replace(result, notes=notes, seconds=time.perf_counter() - started)
+    return dataclasses.replace(result, notes=notes)
 
 
 def _certified(problem: Problem, result: KernelFit) -> KernelFit:
     """With the lower bound; ^C leaves the fit as it is, without one."""
+    from headcount.theory.bounds import lower_bound
+
     try:
         bound = lower_bound(problem, result.heads)
     except KeyboardInterrupt:
@@ -221,6 +266,7 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
     if isinstance(kernel, (list, tuple, np.ndarray)):
         kernel = ArrayKernel(kernel)  # type: ignore[arg-type]
     built = kernels.build(kernel)
+    _check_parameters(built)
     if isinstance(kernel, str):
         return kernel, built
     if isinstance(built, ArrayKernel):
@@ -228,18 +274,58 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
     return f"{built.kind}:{','.join(str(v) for v in vars(built).values())}", built
 
 
+def _check_parameters(kernel: AbstractKernel) -> None:
+    """Numbers beyond all meaning overflow or vanish somewhere on the way: told here."""
+    if not dataclasses.is_dataclass(kernel):
+        return
+    for field in dataclasses.fields(kernel):
+        value = getattr(kernel, field.name)
+        if isinstance(value, AbstractKernel):
+            _check_parameters(value)
+        elif isinstance(value, float):
+            require(
+                value == 0 or TINIEST <= abs(value) <= HUGE,
+                f"{kernel.kind} with {field.name} {value:g}",
+                f"0 or a size between {TINIEST:g} and {HUGE:g}",
+                "rescale the lags",
+            )
+
+
 def _problem(
     kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool
 ) -> Problem:
     if bias not in FAMILIES:
-        raise unknown("bias", bias, FAMILIES)
-    require(not math.isnan(budget), "budget nan", "a positive number", "leave it out for none")
-    return Problem(kernel, family(bias), _choice(Norm, norm, "norm"), window, budget, residual)
+        raise unknown("bias", str(bias), FAMILIES)
+    _check_number("budget", budget, "leave it out for none")
+    require(
+        math.isinf(budget) or SMALLEST <= budget <= LARGEST,
+        f"budget {budget:g}",
+        f"between {SMALLEST:g} and {LARGEST:g}",
+        "leave it out for none",
+    )
+    whole = window is None or (isinstance(window, int) and not isinstance(window, bool))
+    require(whole, f"window {window!r}", "a whole number of lags", "pass for example 1024")
+    require(isinstance(residual, bool), f"residual {residual!r}", "True or False", "pass one")
+    made = Problem(
+        kernel, family(bias), _choice(Norm, norm, "norm"), window, float(budget), residual
+    )
+    require(
+        made.first_lag < made.length,
+        f"window {window}: no lag is left to fit",
+        f"at least {made.first_lag + 1} lags",
+        "pass a longer --window",
+    )
+    return made
+
+
+def _check_number(name: str, value: Any, fix: str) -> None:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    require(real and not math.isnan(value), f"{name} {value!r}", "a number", fix)
 
 
 def _choice(kind: Any, value: str, noun: str) -> Any:
-    if value not in list(kind):
-        raise unknown(noun, value, [str(x) for x in kind])
+    if not isinstance(value, str) or value not in list(kind):
+        raise unknown(noun, str(value), [str(x) for x in kind])
     return kind(value)
 
 
@@ -256,6 +342,8 @@ def _check_request(problem: Problem, name: str, heads: int | None, tol: float | 
         f"between 1 and {MOST_HEADS}",
         f"pass --heads from 1 to {MOST_HEADS}",
     )
+    if tol is not None:
+        _check_number("tol", tol, "pass for example 0.01")
     require(
         tol is None or 0 < tol < 1,
         f"tol {tol}",
@@ -280,6 +368,8 @@ def _fit_decays(
     form: Dtype | None,
     say: Progress,
 ) -> KernelFit:
+    from headcount.theory.fit import fewest_heads, fit_heads
+
     say("fitting")
     notes: tuple[str, ...] = ()
     if tol is not None:
@@ -327,6 +417,8 @@ def _for_precision(
     notes: tuple[str, ...],
 ) -> tuple[HeadSum, str, tuple[str, ...]]:
     """Replace the heads where others give less error in the format."""
+    from headcount.theory.fit import fit_heads
+
     exact = measure(problem, head_sum)
 
     def refit(limited: Problem) -> Fit:
@@ -374,8 +466,8 @@ def _assemble(
         method=method,
         notes=notes,
         parameters=(),
-        drawn=lambda: _drawn(problem, head_sum),
-        target=problem.kernel.values(problem.length),
+        problem=problem,
+        head_sum=head_sum,
         softmax_weight_sum=_finite(float(np.abs(weights).sum())),
         sink=problem.decay.sink(head_sum.rates),
     )
@@ -393,6 +485,8 @@ def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
 def _fit_shape(
     problem: Problem, name: str, heads: int | None, tol: float | None, form: Dtype | None
 ) -> KernelFit:
+    from headcount.theory.fit import DEFAULT_LEAK, fewest_heads, fit_heads
+
     if heads is not None:
         fit = fit_heads(problem, heads, leak=form.unit if form else DEFAULT_LEAK)
     else:
@@ -428,8 +522,8 @@ def _fit_shape(
         method=fit.method,
         notes=(),
         parameters=parameters,
-        drawn=lambda: _drawn(problem, head_sum),
-        target=problem.kernel.values(problem.length),
+        problem=problem,
+        head_sum=head_sum,
     )
 
 

@@ -27,7 +27,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import zeta
 
 from headcount.core.refs import Ref
 from headcount.memory.kernels import (
@@ -149,6 +148,8 @@ def _log_mass(bias: str, decay: float, norm: Norm) -> float:
     power = {Norm.L1: 1, Norm.L2: 2, Norm.SUP: 0}[norm]
     if power == 0:
         return 0.0
+    from scipy.special import zeta  # slow to load
+
     total = 1 / -math.expm1(-power * decay) if bias == "lin" else float(zeta(power * (1 + decay)))
     return math.log(total) / power
 

@@ -26,20 +26,21 @@ import dataclasses
 import enum
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
 from flint import arb
-from scipy.optimize import least_squares
 
 from headcount.core.errors import require
 from headcount.core.threads import one_thread
 from headcount.theory.balls import precision
-from headcount.theory.fit.path import ETAS, chebyshev_rates
-from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.measure import Errors, Norms, measure
 from headcount.theory.problem import Norm, Problem
+
+if TYPE_CHECKING:
+    from headcount.theory.fit.sample import Sample
 
 # what rounding may cost at each budget, relative to the kernel
 LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)
@@ -195,6 +196,8 @@ def penalised_fits(problem: Problem, heads: int, dtype: Dtype) -> list[HeadSum]:
         "l2: the penalty is a sum of squares",
         "use fit_for_precision",
     )
+    from headcount.theory.fit.sample import sample, thin  # the search: slow to load
+
     data = thin(sample(problem))
     starts, found = _starts(data, heads), list[HeadSum]()
     last: list[np.ndarray] = []
@@ -234,8 +237,10 @@ def compensated(problem: Problem, rates: np.ndarray, dtype: Dtype, penalty: floa
     return weights / mass
 
 
-def _starts(data: Sample, heads: int) -> list[np.ndarray]:
+def _starts(data: "Sample", heads: int) -> list[np.ndarray]:
     """Rates at Chebyshev points of every scale, and around one rate."""
+    from headcount.theory.fit.path import ETAS, chebyshev_rates  # the search: slow to load
+
     offsets = np.linspace(-1, 1, heads) if heads > 1 else np.zeros(1)
     centres = np.geomspace(2 / data.length, 4.0, CENTRES)
     near = [
@@ -244,7 +249,7 @@ def _starts(data: Sample, heads: int) -> list[np.ndarray]:
     return [chebyshev_rates(data, heads, eta) for eta in ETAS] + near
 
 
-def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+def _penalised(data: "Sample", rates: np.ndarray, penalty: float) -> tuple[np.ndarray, np.ndarray]:
     """The best coefficients [H] under the penalty, and what is left of the lags and of the
     penalty's rows [S + H].
     """
@@ -258,11 +263,13 @@ def _penalised(data: Sample, rates: np.ndarray, penalty: float) -> tuple[np.ndar
     return scaled / sizes, target - rows @ scaled
 
 
-def _descended(data: Sample, rates: np.ndarray, penalty: float) -> np.ndarray:
+def _descended(data: "Sample", rates: np.ndarray, penalty: float) -> np.ndarray:
     """The local optimum in the rates, sorted; coefficients eliminated (varpro).  [H]"""
 
     def left(u: np.ndarray) -> np.ndarray:
         return _penalised(data, data.rates_at(u), penalty)[1]
+
+    from scipy.optimize import least_squares  # slow to load
 
     found = least_squares(
         left, data.coordinate(data.bounded(rates)), xtol=1e-6, ftol=1e-6, max_nfev=EVALUATIONS

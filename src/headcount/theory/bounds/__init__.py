@@ -1,12 +1,21 @@
-"""Certified lower bounds: no sum of heads of this class and size comes closer to the kernel.
+"""Certified lower bounds: no model of this class and size comes closer.
 
+Sums of heads, a linear readout:
 - by budget, any number of heads: `dual` (LP dual over all rates, enclosed in balls), `weight`
   (exact integers, for single lags);
 - by number of heads, any budget: `theorem_a` (isolated lags), `zeros` (zero counting, any kernel);
-- `lower_bound` takes the best that applies; `check` re-verifies a claim with code of its own.
+- `lower_bound` takes the best that applies.
 
-Every bound is a `core.claims.Claim`: its scope says which rates, lags, weights and readouts it is
-about, and the checker takes nothing but the claim.
+Any readout, several layers, neurons:
+- `recovery`: tokens that fill a ball, any function of the head outputs, outputs known to ±eta;
+- `codes`: finite letters: windows that collide, cells and pieces that are too few;
+- `depth`: states of linear networks, tokens that layers can look at, neurons along a line;
+- `dp_free`: affine maps of the window.
+
+Every bound is a `core.claims.Claim`: its scope says which models and which error it is about.
+`check` re-verifies a claim about a kernel with code of its own and takes nothing but the claim;
+claims about other answers have `check_pair`, `check_code`, `check_depth` and `check_floor`, which
+ask for the answers themselves. What is proved, and how tight: docs/proved.md.
 """
 
 from headcount.theory.bounds.best import lower_bound as lower_bound

@@ -33,9 +33,7 @@ def balanced(
     best, best_worth = None, 0.0
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
-        theta = _first_rates(family, lags, 1)
-        for h in range(1, heads + 1):
-            theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights)
+        theta = _least_squares_rates(family, rho, lags, heads, weights)
         theta, a = _level(family, rho, lags, theta, weights, norm)
         worth = _worth(
             _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
@@ -43,6 +41,23 @@ def balanced(
         if worth > best_worth:
             best, best_worth = (np.exp(theta), a), worth
     return best
+
+
+def least_squares_start(
+    family: AbstractDecay, rho: np.ndarray, lags: np.ndarray, heads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(rates [H], coefficients [H]) of the plain least-squares fit."""
+    weights = np.ones_like(lags)
+    rates = np.exp(_least_squares_rates(family, rho, lags, heads, weights))
+    return rates, _coefficients(family.columns(rates, lags), rho, weights)
+
+
+def _least_squares_rates(family, rho, lags, heads: int, weights: np.ndarray) -> np.ndarray:
+    """Log rates of the weighted fit, one head more at a time.  [H]"""
+    theta = _first_rates(family, lags, 1)
+    for h in range(1, heads + 1):
+        theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights)
+    return theta
 
 
 # Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask

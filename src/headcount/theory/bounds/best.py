@@ -16,7 +16,7 @@ from headcount.theory.bounds.weight import budget_claim
 from headcount.theory.bounds.zeros import zeros_claim
 from headcount.theory.problem import Problem
 
-MOST_HEADS = 20  # zero counting in float64 ends where residuals meet rounding
+MOST_HEADS = 20  # zero counting: residuals of more heads meet the rounding of doubles
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 

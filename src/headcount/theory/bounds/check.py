@@ -6,7 +6,9 @@ of shifted Taylor sums, and the Chebyshev certificate by Pell's identity n^2 q^2
 (which forces |q| <= 1 on [0, 1]) instead of by recurrence. A claim whose evidence proves less than
 its value, or for a narrower scope than it says, is refused: the checker takes the claim alone, and
 every field of the scope is either used in the proof or required to be what all proofs here are
-about (one dot-product-free layer, added up linearly, in exact arithmetic).
+about (one dot-product-free layer in exact arithmetic). Where the readout is any function, tokens
+must fill a ball, x_t is free and weights have no limit: then the error of a readout is an l1 error
+of sums (`recovery`), and proofs by number of heads carry over.
 """
 
 import dataclasses
@@ -16,17 +18,18 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, arb_mat, arb_poly, fmpq_mat, fmpz_poly
-from flint import fmpq as rational
+from flint import arb, fmpz_poly
 
 from headcount.core.claims import SIGNS, Claim, Norm, Readout, Scope, Sense, Status
 from headcount.memory.kernels import AbstractKernel, Lag, Window
 from headcount.theory.balls import kernel_values, precision
+from headcount.theory.bounds.check_codes import CHECKS as CODES
+from headcount.theory.bounds.check_codes import check_code
+from headcount.theory.bounds.check_continuum import never_above
+from headcount.theory.bounds.check_pairs import confused
 from headcount.theory.heads import DECAYS, AbstractDecay, Lin
 
 BITS = 192
-DEGREE = 24
-MOST_PIECES = 200_000
 Evidence = Mapping[str, Any]
 
 
@@ -42,8 +45,8 @@ class _Case:
     @property
     def first(self) -> int:
         """The first lag that a proof may use: seen by the heads, a number, and counted."""
-        seen = max(self.family.first_lag, int(self.kernel.singular_at_zero))
-        return max(seen, self.scope.lags.first)
+        free = self.kernel.singular_at_zero or self.scope.readout is Readout.ANY
+        return max(self.family.first_lag, int(free), self.scope.lags.first)
 
     def exists(self, lag: int) -> bool:
         """Does this lag count?"""
@@ -53,23 +56,66 @@ class _Case:
 def check(claim: Claim) -> bool:
     """Does the evidence prove the claim, for the whole of its scope?"""
     scope, kind = claim.scope, claim.evidence.get("kind")
+    if kind in CODES:
+        return check_code(claim)
     about = isinstance(claim.subject, AbstractKernel) and scope.bias in DECAYS
-    linear = scope.layers == 1 and not scope.dot_product and scope.readout is Readout.LINEAR
-    exact = scope.precision is None and SIGNS <= scope.tokens and scope.lowest_rate >= 0
+    layer = scope.layers == 1 or _one_system(claim)
+    plain = layer and not scope.dot_product and _recovered_or_linear(scope)
+    exact = scope.precision is None and scope.lowest_rate >= 0 and scope.resolution >= 0
     lower = claim.sense is Sense.AT_LEAST and claim.status is Status.PROVED
     sane = math.isfinite(claim.value) and claim.value >= 0
-    if not (about and linear and exact and lower and sane and kind in CHECKS):
+    if not (about and plain and exact and lower and sane and kind in CHECKS):
         return False
     if claim.value == 0:
         return True
     assert isinstance(claim.subject, AbstractKernel)
     assert scope.bias is not None
-    case = _Case(claim.subject, DECAYS[scope.bias], scope, claim.value)
+    case = _Case(claim.subject, DECAYS[scope.bias], scope, _for_unit_tokens(claim))
     try:
         with precision(BITS):
             return bool(CHECKS[kind](case, claim.evidence))
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError):
         return False
+
+
+def _one_system(claim: Claim) -> bool:
+    """Several layers of lin heads that are not normalised, added up linearly: one linear system,
+    whose states count as heads beside a free x_t (`depth`)."""
+    scope = claim.scope
+    lin = scope.bias == "lin" and not scope.normalised and scope.readout is Readout.LINEAR
+    counted = scope.state is not None and scope.norm is Norm.L1 and scope.lags.first >= 1
+    lin = lin and scope.neurons == 0  # between two layers they decode what one state holds
+    return lin and counted and claim.evidence.get("kind") == "isolated"
+
+
+def _for_unit_tokens(claim: Claim) -> float:
+    """The value for tokens of norm 1, where it is about a ball of them; rounded up."""
+    if claim.scope.readout is not Readout.ANY:
+        return claim.value
+    value, radius = claim.value / claim.scope.tokens.radius, Fraction(claim.scope.tokens.radius)
+    return math.nextafter(value, math.inf) if Fraction(value) * radius < claim.value else value
+
+
+def _recovered_or_linear(scope: Scope) -> bool:
+    """A linear readout; or any one, where tokens fill a ball, errors are l1 and weights free."""
+    if scope.readout is Readout.LINEAR:
+        return SIGNS <= scope.tokens
+    ball = scope.tokens.letters is None and 0 < scope.tokens.radius < math.inf
+    return ball and scope.norm is Norm.L1 and math.isinf(scope.weight)
+
+
+# --- any readout: a pair of sequences -------------------------------------------------------------
+
+
+def _pair(case: _Case, c: Evidence) -> bool:
+    """Do all heads of the scope confuse d with -d, and are the answers far enough apart?"""
+    if case.scope.readout is not Readout.ANY or not all(case.exists(int(s)) for s in c["lags"]):
+        return False
+    pair = confused(case.family, case.scope, c)
+    rho = kernel_values(case.kernel, max(int(s) for s in c["lags"]) + 1)
+    return pair is not None and bool(
+        arb(case.value) <= sum((v * rho[s] for s, v in pair.items()), arb(0))
+    )
 
 
 # --- budget: dual vector --------------------------------------------------------------------------
@@ -94,87 +140,7 @@ def _dual(case: _Case, c: Evidence) -> bool:
     # what max_b |g(b)| may be
     allowed = ((inner - arb(case.value) * total) / arb(weight)).lower()
     vector = dict(zip(lags, exact, strict=True))
-    return bool(allowed > 0) and _never_above(case.family, vector, case.scope.lowest_rate, allowed)
-
-
-def _never_above(family: AbstractDecay, y: dict[int, arb], lowest: float, allowed: arb) -> bool:
-    """|sum_s y_s phi(s; b)| <= allowed for every b in [lowest, inf]?"""
-    length = max(y) + 1
-    unit = family.curve(1.0, length)
-    logs = {s: -unit[s].log() for s in y}
-    steps = {s: [v] for s, v in y.items()}
-    for s, row in steps.items():
-        for k in range(1, DEGREE + 1):
-            row.append(row[-1] * -logs[s] / k)
-    derivatives = arb_mat([steps[s][:DEGREE] for s in y])
-    highest = arb_mat([[abs(steps[s][DEGREE])] for s in y])
-    # so that interval ends are exact
-    bernstein, left = _bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30
-    small = allowed * arb(2.0**-32)
-    while True:
-        curve = family.curve(left, length)
-        limit = family.curve(math.inf, length)
-        beyond = sum((abs(v) * curve[s] for s, v in y.items()), arb(0))
-        if beyond <= allowed:
-            return True
-        moving = sum((abs(v) * (curve[s] - limit[s]) for s, v in y.items()), arb(0))
-        at_infinity = abs(sum((v * limit[s] for s, v in y.items()), arb(0)))
-        if at_infinity + moving <= allowed:
-            return True
-        if left > 2.0**12:
-            return False
-        rest = abs((arb_mat([[curve[s] for s in y]]) * highest)[0, 0])
-        half = 2.0**6
-        while half > 2.0**-30 and not rest * arb(half) ** DEGREE <= small:
-            half /= 2
-        centre = family.curve(left + half, length)
-        taylor = arb_mat([[centre[s] for s in y]]) * derivatives
-        poly = arb_poly([taylor[0, k] * arb(half) ** k for k in range(DEGREE)])
-        if not _bounded(poly, bernstein, allowed - rest * arb(half) ** DEGREE):
-            return False
-        left += 2 * half
-
-
-def _bernstein(degree: int) -> arb_mat:
-    """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then
-    b_i = sum_k C(i,k)/C(n,k) a_k.
-    """
-    shift = [
-        [
-            rational(math.comb(k, j) * 2**j * (-1) ** (k - j)) if j <= k else rational(0)
-            for k in range(degree + 1)
-        ]
-        for j in range(degree + 1)
-    ]
-    raise_ = [
-        [
-            rational(math.comb(i, k), math.comb(degree, k)) if k <= i else rational(0)
-            for k in range(degree + 1)
-        ]
-        for i in range(degree + 1)
-    ]
-    return arb_mat(fmpq_mat(raise_) * fmpq_mat(shift))
-
-
-def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
-    """|poly| <= allowed on [-1, 1]? A polynomial lies in the hull of its Bernstein coefficients;
-    bisect until that shows.
-    """
-    size = bernstein.ncols()
-    work = [(0.0, 1.0)]
-    for _ in range(MOST_PIECES):
-        if not work:
-            return True
-        centre, half = work.pop()
-        piece = poly(arb_poly([centre, half])).coeffs()
-        piece = piece + [arb(0)] * (size - len(piece))
-        hull = bernstein * arb_mat([[x] for x in piece])
-        if all(abs(hull[i, 0]) <= allowed for i in range(size)):
-            continue
-        if not abs(piece[0]) <= allowed or half < 2.0**-30:
-            return False
-        work += [(centre - half / 2, half / 2), (centre + half / 2, half / 2)]
-    return False
+    return bool(allowed > 0) and never_above(case.family, vector, case.scope.lowest_rate, allowed)
 
 
 # --- weight: exact polynomials --------------------------------------------------------------------
@@ -208,13 +174,18 @@ def _polynomial_maximum(c: Evidence, lag: int) -> Fraction | None:
 
 def _polynomial(case: _Case, c: Evidence) -> bool:
     kernel, scope = case.kernel, case.scope
-    if not isinstance(kernel, Lag) or scope.norm is not Norm.L1 or not math.isfinite(scope.weight):
+    recovered = scope.readout is Readout.ANY and scope.resolution > 0
+    if not isinstance(kernel, Lag) or scope.norm is not Norm.L1:
+        return False
+    if not (recovered or math.isfinite(scope.weight)):
         return False
     lag = kernel.T - case.first
     top = _polynomial_maximum(c, lag)
     used = (lag, 0 if top is None else _last_power(c, lag))
     if top is None or not all(case.exists(case.first + power) for power in used):
         return False
+    if recovered:  # the polynomial is the pair, cut down to what the heads do not see
+        return Fraction(case.value) <= min(Fraction(1), Fraction(scope.resolution) / top)
     return Fraction(case.value) <= 1 - Fraction(scope.weight) * top
 
 
@@ -233,7 +204,8 @@ def _isolated(case: _Case, c: Evidence) -> bool:
     apart = all(b - a > 2 * H for a, b in itertools.pairwise(places))
     after = _lags_after(case.family, H)
     late = all(s - case.first >= H and case.exists(s + after) for s in places)
-    if scope.heads is None or not 1 <= scope.heads <= H or not apart or not late:
+    few = scope.state if scope.layers != 1 else scope.heads
+    if few is None or not 1 <= few <= H or not apart or not late:
         return False
     if scope.norm is not Norm.L1 and len(places) != 1:
         return False
@@ -304,6 +276,8 @@ def _added(coefficients: list[float], curves: list[list[arb]], s: int) -> arb:
 
 CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
     "trivial": lambda case, c: case.value == 0,
+    "pair": _pair,
+    "pair-at-rates": _pair,
     "dual": _dual,
     "chebyshev": _polynomial,
     "binomial": _polynomial,

@@ -51,7 +51,7 @@ def dual_claim(problem: Problem) -> Claim:
         "a finite budget",
         "use the bounds by number of heads instead",
     )
-    lags, lowest = _lags(problem), problem.lowest_rate
+    lags, lowest = certificate_lags(problem), problem.lowest_rate
     y = _best_vector(problem, lags, lowest)
     top = maximum(problem.decay, lags, y, lowest).upper * (1 + MARGIN)
     with precision(BITS):
@@ -69,7 +69,7 @@ def dual_claim(problem: Problem) -> Claim:
     return problem.at_least(value, "dual", REF, evidence, lags=used)
 
 
-def _lags(problem: Problem) -> np.ndarray:
+def certificate_lags(problem: Problem) -> np.ndarray:
     """Lags on which y lives: all, or beyond `DENSE_LAGS` a geometric selection (leaving lags out
     keeps the bound valid).
     """
@@ -93,8 +93,8 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
     ]
     if scale == 0:
         return np.zeros_like(lags)
-    grid = _rate_grid(problem.decay, lags, lowest)
-    scene = _Scene(
+    grid = rate_grid(problem.decay, lags, lowest)
+    scene = Scene(
         problem.decay,
         problem.norm,
         lags,
@@ -141,7 +141,7 @@ def dual_vector(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Scene:
+class Scene:
     """The normalised problem on a fine grid of rates."""
 
     family: AbstractDecay
@@ -200,7 +200,7 @@ class _Scene:
         return rates, heights
 
 
-def _rate_grid(family: AbstractDecay, lags: np.ndarray, lowest: float) -> np.ndarray:
+def rate_grid(family: AbstractDecay, lags: np.ndarray, lowest: float) -> np.ndarray:
     """Rates from `lowest` to where only the first lag is left, dense where curves change fast,
     and inf.  [GRID]
     """

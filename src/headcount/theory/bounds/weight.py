@@ -69,7 +69,7 @@ def weight_needed(problem: Problem, tol: float, method: str = "chebyshev") -> Cl
         evidence: dict[str, Any] = {"kind": "binomial", "lag": lag, "power": j}
         ref, used = BINOMIAL, lag + j // 2
     else:
-        evidence, used = _chebyshev_evidence(problem, lag)
+        evidence, used = chebyshev_evidence(problem, lag)
         top, ref = Fraction(1, abs(evidence["coefficients"][evidence["place"]])), CHEBYSHEV
     evidence["weight"] = ((share / top).numerator, (share / top).denominator)
     proved = {"lowest_rate": 0.0, "lags": Lags(first, first + used + 1)}
@@ -90,14 +90,14 @@ def budget_claim(problem: Problem) -> Claim | None:
     lag = kernel.T - problem.first_lag if isinstance(kernel, Lag) else -1
     if problem.norm is not Norm.L1 or not math.isfinite(problem.budget) or lag < 0:
         return None
-    evidence, used = _chebyshev_evidence(problem, lag)
+    evidence, used = chebyshev_evidence(problem, lag)
     top = Fraction(1, abs(evidence["coefficients"][evidence["place"]]))
     value = round_down(1 - Fraction(problem.budget) * top)
     lags = Lags(problem.first_lag, problem.first_lag + used + 1)
     return problem.at_least(value, "chebyshev", CHEBYSHEV, evidence, lowest_rate=0.0, lags=lags)
 
 
-def _chebyshev_evidence(problem: Problem, lag: int) -> tuple[dict[str, Any], int]:
+def chebyshev_evidence(problem: Problem, lag: int) -> tuple[dict[str, Any], int]:
     """The polynomial with the largest coefficient whose lags all exist, and its last lag, counted
     from the first that counts.
     """

@@ -13,8 +13,9 @@ k = ceil((N - 2H)/2) blocks are spoilt, and (de la Vallee-Poussin)
     ||rho - f||_inf  >=  k-th smallest block maximum.
 
 The bound is good when the blocks weigh the same. `balanced` looks for such a g by reweighted
-variable projection. Nothing of that search is trusted: signs and weights are recomputed in ball
-arithmetic, and lags whose sign is not certain are left out.
+variable projection; where float64 does not find one (from about 13 heads on), `minimax` does with
+more digits, for the sup norm. Nothing of these searches is trusted: signs and weights are
+recomputed in ball arithmetic, and lags whose sign is not certain are left out.
 """
 
 import dataclasses
@@ -26,11 +27,15 @@ from flint import arb
 from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
-from headcount.theory.bounds.balance import balanced
+from headcount.theory.bounds.balance import balanced, least_squares_start
+from headcount.theory.bounds.minimax import DIGITS, levelled
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "zero counting after de la Vallee-Poussin")
 BITS = 160
+EVEN = 0.995  # a bound this close to the largest residual leaves nothing to gain
+FLOAT_HEADS = 10
+MOST_LAGS = 4096  # lags that a search in many digits is worth
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,14 +54,18 @@ def zeros_claim(problem: Problem, heads: int) -> Claim | None:
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
     found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm)
-    if found is None:
+    blocks, value = _measured(problem, found, heads)
+    # with few heads float64 finds an alternating residual where there is one
+    missed = found is None and heads >= FLOAT_HEADS
+    uneven = value < EVEN * max((float(b.weight) for b in blocks), default=0.0)
+    if problem.norm is Norm.SUP and (missed or uneven) and len(problem.lags) <= MOST_LAGS:
+        finer = _in_more_digits(problem, heads)
+        finer_blocks, finer_value = _measured(problem, finer, heads)
+        if finer_value > value:
+            found, blocks, value = finer, finer_blocks, finer_value
+    if found is None or value <= 0:
         return None
     rates, coefficients = found
-    with precision(BITS):
-        blocks = split(residual_balls(problem, rates, coefficients, first), first, problem.norm)
-        value = round_down(bound_from(blocks, heads, problem.norm))
-    if value <= 0:
-        return None
     evidence = {
         "kind": "zeros",
         "heads": heads,
@@ -67,6 +76,28 @@ def zeros_claim(problem: Problem, heads: int) -> Claim | None:
     lags = Lags(first, blocks[-1].stop)
     proved = {"heads": heads, "weight": math.inf, "lowest_rate": 0.0, "lags": lags}
     return problem.at_least(value, "zero-counting", REF, evidence, **proved)
+
+
+Found = tuple[np.ndarray, np.ndarray] | None  # rates, coefficients
+
+
+def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], float]:
+    """The blocks of a residual in balls, and the bound that they give."""
+    if found is None:
+        return [], 0.0
+    with precision(BITS):
+        first = problem.first_lag
+        blocks = split(residual_balls(problem, *found, first), first, problem.norm)
+        return blocks, round_down(bound_from(blocks, heads, problem.norm))
+
+
+def _in_more_digits(problem: Problem, heads: int) -> Found:
+    rates, coefficients = least_squares_start(problem.decay, problem.target, problem.lags, heads)
+    if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()):
+        return None
+    with precision(DIGITS):
+        rho = kernel_values(problem.kernel, problem.length)[problem.first_lag :]
+    return levelled(problem.decay, rho, problem.first_lag, rates, coefficients)
 
 
 def residual_balls(

@@ -3,12 +3,13 @@ answer kept.
 
 Order. (1) No head, and every closed form; an optimal one ends the matter. (2) Smooth kernels:
 variable projection follows the least-squares valley from 1 to H heads, a matrix pencil offers a
-second start, and sequential programs finish in the norm and budget asked for. (3) Otherwise heads
-are added one at a time under the budget (`path`); without a budget under one of 10^6 times the
-kernel, beyond which float64 coefficients would only add rounding.
+second start, and sequential programs finish in the norm and budget asked for. (3) Otherwise, and
+always under a budget, the search begins with the best of any number of heads (`from_above`); where
+fewer are asked for and that costs something, they are also added one at a time (`path`). Without a
+budget that is done under one of 10^6 times the kernel, beyond which float64 coefficients would only
+add rounding.
 
-More heads never make it worse: every level keeps what the last one had. Whoever interrupts gets the
-best so far.
+Whoever interrupts gets the best so far.
 """
 
 import dataclasses
@@ -22,6 +23,7 @@ from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.closed_forms import closed_forms, quadrature_rates
 from headcount.theory.fit.fewest import doubling, fewest
+from headcount.theory.fit.from_above import from_above
 from headcount.theory.fit.path import levels, nothing
 from headcount.theory.fit.pencil import pencil_rates
 from headcount.theory.fit.sample import Sample, sample, thin
@@ -31,7 +33,7 @@ from headcount.theory.fit.varpro import chain
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.measure import measure, norm_of
-from headcount.theory.problem import Problem
+from headcount.theory.problem import Norm, Problem
 
 Progress = Callable[[str], None]
 # relative error below which the valley of smooth kernels is trusted without a budget
@@ -44,8 +46,11 @@ ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 3.0
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
-REDUCE_FROM = 3  # heads from which the dictionary's optimum is reduced to a start
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
+MANY = 16  # heads beyond which the search from below is not worth its time
+FROM_ABOVE = "from the best of any number of heads, sequential programs"
+RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
+STEADY, STEADY_SUP = 0.15, 0.3  # above the slowest log heads: tails that can be trusted
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
 
@@ -119,11 +124,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     ):
         # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
-    # for one lag, nodes spread anew are as good
-    reduce_from = heads + 1 if isinstance(problem.kernel, Lag) else REDUCE_FROM
-    for method, point in search(
-        full, heads, quadrature_rates(problem, heads), reduce_from, progress
-    ):
+    for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
         head_sum = to_heads(full, point)
         error = score(problem, full, head_sum)
         if error < least and head_sum.within(problem.budget):
@@ -140,10 +141,15 @@ def heads_to_interpolate(problem: Problem, heads: int) -> int:
 
 
 def search(
-    full: Sample, heads: int, spread: np.ndarray, reduce_from: int, progress: Progress
+    full: Sample, heads: int, spread: np.ndarray, progress: Progress
 ) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
     data, whole = thin(full), norm_of(full.target, full.norm)
+    if math.isfinite(full.budget):
+        above = from_above(_steady(data), heads)
+        yield from _finished(full, [(FROM_ABOVE, above.point)])
+        if above.complete or heads > MANY:
+            return
     best = nothing(full)
     for method, point in _smooth(full, data, heads, spread, progress):
         if point.error < best.error:
@@ -157,8 +163,11 @@ def search(
             full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
         )
         data = dataclasses.replace(data, budget=full.budget)
+        yield from _finished(full, [(FROM_ABOVE, from_above(_steady(data), heads).point)])
+        if heads > MANY:
+            return
     trail = []
-    for h, point in enumerate(levels(data, heads, reduce_from), 1):
+    for h, point in enumerate(levels(data, heads), 1):
         progress(
             f"{h} of {heads} heads: {point.error / max(whole, 1e-300):.3g} of the kernel's norm"
         )
@@ -168,6 +177,17 @@ def search(
             dataclasses.replace(point, error=full.error(point.rates, point.coefficients)),
         )
     yield from _finished(full, trail)
+
+
+def _steady(data: Sample) -> Sample:
+    """Without the slowest log heads where all lags count: many of them change sign in far blocks,
+    unseen there, and their measured tail outweighs what they gain.
+    """
+    endless = len(data.ends) > 0 and data.ends[-1] > data.length
+    if data.family.geometric or not endless or data.norm is Norm.L2:
+        return data
+    margin = STEADY_SUP if data.norm is Norm.SUP else STEADY
+    return dataclasses.replace(data, low=max(data.low, data.family.slowest(data.norm) + margin))
 
 
 def _smooth(
@@ -197,23 +217,23 @@ def _smooth(
     starts = (
         trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
     )
-    last = min(((m, refine(data, p, steps=25)) for m, p in starts), key=lambda s: s[1].error)
+    last = raced(data, starts)
     if heads <= MULTISTART and of_one_sign(last[1]):
-        last = min(
-            [
-                last,
-                *(
-                    (last[0], refine(data, at(data, rates)))
-                    for rates in shaken(data, last[1].rates)
-                ),
-            ],
-            key=lambda s: s[1].error,
-        )
+        moved = [(last[0], at(data, rates, 1e-6)) for rates in shaken(data, last[1].rates)]
+        last = min([last, raced(data, moved)], key=lambda s: s[1].error)
     near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
     for method, point in _finished(full, [*near, last]):
         yield f"{method}, then sequential programs", point
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
+
+
+def raced(data: Sample, starts: list[tuple[str, Point]]) -> tuple[str, Point]:
+    """The best of some starts: each goes a few steps, and those in front go on to the end."""
+    tried = [(m, refine(data, p, steps=RACE, gain=1e-4)) for m, p in starts]
+    least = min(p.error for _, p in tried)
+    front = sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error)
+    return min(((m, refine(data, p, steps=25)) for m, p in front[:3]), key=lambda s: s[1].error)
 
 
 def of_one_sign(point: Point) -> bool:

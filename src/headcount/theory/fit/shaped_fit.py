@@ -17,8 +17,8 @@ arithmetic.
 import math
 
 import numpy as np
+import scipy.fft
 import scipy.optimize
-import scipy.signal
 import scipy.sparse
 
 from headcount.core.errors import require
@@ -119,7 +119,9 @@ def _greedy_peaks(problem: Problem, target: np.ndarray, heads: int) -> Candidate
 def _correlation(values: np.ndarray, bump: np.ndarray) -> np.ndarray:
     """sum_s values(s) bump(s - c) for every centre c; `bump` is even, on -S+1..S-1.  [S]"""
     length = len(values)
-    return scipy.signal.fftconvolve(values, bump, mode="full")[length - 1 : 2 * length - 1]
+    size = scipy.fft.next_fast_len(3 * length, real=True)
+    both = scipy.fft.rfft(values, size) * scipy.fft.rfft(bump, size)
+    return scipy.fft.irfft(both, size)[length - 1 : 2 * length - 1]
 
 
 def _bump_columns(centres: np.ndarray, log_p: np.ndarray, length: int) -> np.ndarray:

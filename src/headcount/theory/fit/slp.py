@@ -25,11 +25,13 @@ import math
 
 import numpy as np
 
-from headcount.theory.fit.lp import orthonormal, solved, triangular
+from headcount.theory.fit.lp import orthonormal, solved, triangular, within
 from headcount.theory.fit.sample import Sample
 from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
+
+KEPT = 0.7  # of the promised gain: a step that brings as much is taken as the program has it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,14 +55,17 @@ def refine(
     data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gain: float = 1e-6
 ) -> Point:
     """Improve a point until a step gains less than `gain` of the error; never make it worse."""
-    best = start
+    best, settled = start, True
     for _ in range(steps):
         if best.error <= 0 or len(best.rates) == 0:
             break
         plan = _program(data, best, radius)
         if plan.promised <= gain * best.error:
             break
-        after = _moved(data, best, plan)
+        after = _as_planned(data, best, plan)
+        settled = best.error - after.error < KEPT * plan.promised
+        if settled:
+            after = _moved(data, best, plan)
         # off the valley's floor: once more from there, then judge
         if best.error - after.error < 0.25 * plan.promised:
             after = min(
@@ -75,19 +80,29 @@ def refine(
             best = after
         if radius < 1e-9 or (0 < gained < 0.1 * gain * best.error):
             break
-    return best
+    if settled:
+        return best
+    return min(best, at(data, best.rates), key=lambda p: p.error)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """A step: moves of u [H], the largest in units of the heads' room, the gain promised, the
-    lags' multipliers [S].
+    """A step: moves of u [H], change of the coefficients [H], the largest move in units of the
+    heads' room, the gain promised, the lags' multipliers [S].
     """
 
     moves: np.ndarray
+    change: np.ndarray
     reach: float
     promised: float
     multipliers: np.ndarray
+
+
+def _as_planned(data: Sample, point: Point, plan: _Plan) -> Point:
+    """Rates and coefficients as the program has them: no second program where that is good."""
+    rates = data.rates_at(data.coordinate(point.rates) + plan.moves)
+    a = within(point.coefficients + plan.change, data.budget)
+    return Point(rates, a, data.error(rates, a), plan.multipliers)
 
 
 def _moved(data: Sample, point: Point, plan: _Plan) -> Point:
@@ -119,7 +134,7 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
         else after + bent / 2
     )
     reach = float((np.abs(x[H:]) / room(data.coordinate(b))).max())
-    return _Plan(x[H:], reach, point.error - expected, answer.y[: len(residual)])
+    return _Plan(x[H:], x[:H], reach, point.error - expected, answer.y[: len(residual)])
 
 
 def _curvature(data: Sample, point: Point, second: np.ndarray, residual: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ nested lags (docs/errata.md#e9), finite token sets (docs/errata.md#e8).
 import math
 from collections.abc import Callable
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require, unknown
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
@@ -27,6 +28,7 @@ from headcount.theory.theorems.rate import log_norm, shared
 from headcount.theory.theorems.record import Assumption, Evaluated
 
 
+@checked
 def bound(
     theorem: str, target: AbstractTarget | str, bias: str = "lin", heads: int = 8, width: int = 256
 ) -> Evaluated:
