@@ -3,6 +3,7 @@ and loaded.
 """
 
 import functools
+import runpy
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import headcount as hc
 from headcount.construct.check import reference
 from headcount.construct.construction import in_precision
 from headcount.core.claims import Precision
+from headcount.memory.read import Everywhere
 from headcount.model.reference import forward
 from tests.construct.cases import CASES
 
@@ -101,3 +103,7 @@ def test_saved_and_loaded_model_gives_the_same_bits(index, tmp_path):
             for a, b in zip(leaves, others, strict=True)
         )
         assert jax.tree.structure(found.model) == jax.tree.structure(again)
+    x = sequences(found)
+    plain = runpy.run_path(str(tmp_path / "model" / "run.py"))["answers"](x)
+    exact = forward(found.model, x, Everywhere())
+    np.testing.assert_allclose(plain, exact, atol=1e-9 * max(1.0, np.abs(exact).max()))

@@ -6,13 +6,16 @@ import dataclasses
 import functools
 import math
 
+import numpy as np
 import pytest
 
 import headcount as hc
 from headcount.construct import method as method_module
 from headcount.construct.impossible import accepted
+from headcount.construct.plan import Minimum, chain_minimum
 from headcount.core.claims import Readout, Sense, Status
-from headcount.memory.kernels import Lag
+from headcount.memory.kernels import ArrayKernel, Lag
+from headcount.memory.named.pointer_chain import PointerChain
 from headcount.theory.bounds import lower_bound
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
@@ -39,17 +42,21 @@ def planned(target: str, tol: float, length: int) -> hc.Plan:
 def sound(target: str, tol: float, length: int) -> hc.Plan:
     made = planned(target, tol, length)
     for row in made.rows:
-        assert row.reachable is not False  # nothing is proved for every readout yet
-        assert all(accepted(claim) for claim in row.impossibilities)
-        if row.impossibilities:
-            assert "readout" in row.missing
-            assert "a linear readout" in row.reason
         if row.reachable is True:
             assert [claim.sense for claim in row.claims] == [Sense.AT_MOST] * 2
             assert max(claim.value for claim in row.claims) <= tol
             assert row.error <= tol
             assert row.error_float32 <= tol
         assert row.reachable is True or row.reason
+        assert row.reachable is not False or row.impossibilities
+    assert set(made.front) <= {row for row in made.rows if row.reachable}
+    for row in made.front:
+        assert not any(
+            all(o <= r for o, r in zip(other.sizes, row.sizes, strict=True))
+            and other.sizes != row.sizes
+            for other in made.rows
+            if other.reachable
+        )
     best = made.recommended
     assert best is not None
     assert best.cost == min(row.cost for row in made.rows)
@@ -101,7 +108,7 @@ def drafts_of(target: str, tol: float, length: int) -> list[str]:
     original = method_module.AbstractMethod.draft
 
     def watched(self, target, request):
-        seen.append(f"{self.kind} {request.bias}")
+        seen.append(f"{self.kind} {request.bias} {request.normaliser}")
         return original(self, target, request)
 
     method_module.AbstractMethod.draft = watched
@@ -118,20 +125,82 @@ def test_nothing_is_drafted_twice():
     assert len(set(seen)) == len(seen)
 
 
-@pytest.mark.parametrize(
-    "question", [QUICK[0], pytest.param(("fixed:lags=3", 0.1, 64), marks=pytest.mark.slow)], ids=str
-)
-def test_what_is_proved_of_a_linear_sum_does_not_decide_a_target(question):
-    """Tokens are +-1: for lag 3 one log1p head as a code and a few neurons reach 6e-6, so that a
-    bound on linear sums of weights up to tol/(4u) must not say "unreachable".
-    """
-    made = planned(*question)
-    assert all(row.reachable is not False for row in made.rows)
-    undecided = [row for row in made.rows if row.reachable is None and row.claims]
-    assert undecided
-    for row in undecided:
-        assert {"readout", "precision", "weight"} <= set(row.missing)
-        assert row.reason.startswith("undecided: no construction found here")
+def test_no_readout_of_decaying_heads_finds_a_late_lag_among_real_numbers():
+    """Tokens fill [-1, 1]: proved for every readout. Tokens +-1 can be packed, and nothing is."""
+    real = planned("fixed:lags=20,inputs=uniform", 0.05, 32)
+    decays = [row for row in real.rows if row.bias in ("lin", "log", "log1p")]
+    one_layer = [row for row in decays if row.architecture is None]
+    assert {row.bias for row in one_layer} == {"lin", "log", "log1p"}
+    for row in one_layer:
+        assert row.reachable is False
+        claim = row.impossibilities[0]
+        assert claim.scope.readout is Readout.ANY
+        assert claim.scope.resolution == 2.0**-24
+    assert "cannot in one layer" in real.words()
+    letters = planned(*QUICK[0])
+    assert all(row.reachable is not False for row in letters.rows)
+    assert "cannot" not in letters.words()
+
+
+def test_one_head_as_a_code_where_a_sum_of_decays_needs_more():
+    made = planned("fixed:lags=3", 0.1, 64)
+    lin = [row for row in made.rows if row.bias == "lin" and row.softmax and row.reachable]
+    assert {row.architecture.heads for row in lin} == {1, 4}
+    coded = next(row for row in lin if row.architecture.heads == 1)
+    assert (coded.construction, coded.architecture.width) == ("coded", 15)
+    assert made.recommended.needs == ()
+    assert made.recommended.familiar == "T5"
+
+
+def test_the_fewest_layers_of_a_pointer_chain_are_proved():
+    made = planned("pointer-chain:hops=3", 0.05, 32)
+    best = made.recommended
+    assert (best.architecture.layers, best.architecture.heads, best.parameters) == (2, 1, 686)
+    layers = made.minimum[0]
+    assert (layers.size, layers.least) == ("layers", 2)
+    assert layers.claim.value >= 0.5
+    assert layers.claim.scope.layers == 1
+    assert layers.words(2) == (
+        "2 layers (>= 2 proved for heads that read 1 position each, named by their own row)"
+    )
+
+
+def test_a_loose_tolerance_takes_the_proof_of_layers_away():
+    """Half of what the adversary moves is reached by a constant."""
+    assert chain_minimum(PointerChain(hops=3), 1, 0.49).least == 2
+    assert chain_minimum(PointerChain(hops=3), 1, 0.5) == Minimum("layers", 1)
+
+
+def test_data_that_may_be_letters_prove_no_heads(tmp_path):
+    """Signs from a file: one head as a code reads lag 3, so that three heads are no minimum."""
+    np.save(tmp_path / "signs.npy", np.sign(np.linspace(-1, 1, 80)).reshape(2, 40, 1))
+    asked = {"tol": 0.2, "length": 32, "biases": ["lin"]}
+    data = hc.plan(f"fixed:lags=3,inputs=array:{tmp_path / 'signs.npy'}", **asked)
+    assert [m.claim for m in data.minimum] == [None, None, None]
+    filled = hc.plan("fixed:lags=3,inputs=uniform", **asked)
+    assert [(m.least, m.claim is None) for m in filled.minimum] == [
+        (1, True),
+        (3, False),
+        (0, True),
+    ]
+
+
+def test_standard_parts_alone():
+    made = hc.plan("fixed:lags=3", 0.1, length=32, standard=True)
+    assert {row.bias for row in made.rows} == {"rope", "lin", "table"}
+    assert {row.request.normaliser for row in made.rows} == {"softmax"}
+    far = hc.plan("fixed:lags=20", 0.1, length=32, standard=True)
+    assert "table" not in {row.bias for row in far.rows}
+
+
+def test_what_people_see():
+    made = planned("fixed:lags=3", 0.1, 64)
+    assert len(repr(made)) < 200
+    assert "<table>" in made._repr_html_()
+    assert made.plot().axes[0].get_xlabel() == "parameters"
+    built = hc.construct("fixed:lags=1", bias="peak", tol=0.1, length=8)
+    assert len(repr(built)) < 200
+    assert "<table>" in built._repr_html_()
 
 
 def test_the_length_is_honoured():
@@ -176,12 +245,11 @@ def test_json_has_the_promised_fields():
     for row in told["rows"]:
         assert row["claims"] or row["reason"]
         assert row["status"] in ("proved and checked", "measured", None)
-    undecided = [row for row in told["rows"] if row["certificate"] is not None]
-    assert undecided
-    for row in undecided:
-        assert (row["reachable"], row["claims"][0]["sense"]) == (None, "at least")
-        assert "readout" in row["missing"]
-        assert "sum|a| <=" in row["certificate"]["claim"]
+    assert {"needs", "familiar"} <= set(told["rows"][0])
+    assert told["front"]
+    assert [m["size"] for m in told["minimum"]] == ["layers", "heads", "neurons"]
+    assert set(told["familiar"]) >= {"ALiBi", "RoPE", "T5", "NoPE", "FIRE"}
+    assert told["answer"].startswith("One softmax layer")
     assert told["recommended"]["command"].startswith("headcount build 'fixed:lags=20'")
 
 
@@ -189,6 +257,10 @@ def test_json_has_the_promised_fields():
     ("options", "words"),
     [
         ({"tol": 0.0}, "positive"),
+        ({"tol": math.inf}, "finite"),
+        ({"length": 0}, "length 0"),
+        ({"length": -5}, "length -5"),
+        ({"length": 10**9}, "length 1000000000"),
         ({"dtype": "float8"}, "float8"),
         ({"dtype": "bfloat16"}, "bfloat16"),
     ],
@@ -201,3 +273,22 @@ def test_bad_requests(options, words):
 def test_a_target_without_a_construction_is_refused():
     with pytest.raises(hc.InputError, match="no construction serves"):
         hc.plan("stdlib", 0.1, length=32)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        ("fixed:lags=1", {"heads": 2.5}, "whole number"),
+        ("fixed:lags=1", {"length": -1}, "length -1"),
+        ("fixed:lags=1", {"width": 1, "tol": 0.01}, "readout error"),
+        ("fixed:lags=1000000000", {}, "tokens"),
+    ],
+)
+def test_bad_builds(target, options, words):
+    with pytest.raises(hc.InputError, match=words):
+        hc.construct(target, **options)
+
+
+def test_a_memory_of_nothing_is_refused():
+    with pytest.raises(hc.InputError, match="0 at every lag"):
+        hc.plan(hc.EssentialMemory(kernel=(ArrayKernel((0.0, 0.0)),)), 0.1, length=8)

@@ -16,6 +16,7 @@ from headcount.construct.draft import (
     offered_precision,
 )
 from headcount.construct.method import AbstractMethod, methods
+from headcount.core.arguments import checked
 from headcount.core.claims import Precision
 from headcount.core.errors import CheckFailed, InputError
 from headcount.core.registry import Entry
@@ -23,6 +24,7 @@ from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
 
 
+@checked
 def construct(
     target: AbstractTarget | str,
     bias: str = "lin",

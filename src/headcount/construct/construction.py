@@ -1,6 +1,7 @@
 """A finished construction: the model, what was promised, what was measured, and what it took."""
 
 import dataclasses
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from headcount.construct.draft import Bound, Draft, Request
 from headcount.core.claims import Precision, Status
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget
+from headcount.model.card import NamedSpace
 from headcount.model.cost import count_parameters
 from headcount.model.save import save
 from headcount.model.transformer import Transformer
@@ -126,6 +128,24 @@ class Construction:
     def parameters(self) -> int:
         return count_parameters(self.model)
 
+    def __repr__(self) -> str:
+        a = self.architecture
+        return (
+            f"Construction({self.target.kind}: {a.layers} layers, {a.heads} heads, {a.width}"
+            f" neurons, {self.parameters} parameters, error {self.measured.sup:.3g} of"
+            f" {self.promised.at(Precision.FLOAT64):.3g} promised)"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = "".join(
+            f"<tr><td>layer {line.layer} {html.escape(line.part)}</td>"
+            f"<td>{html.escape(line.space)}</td><td>{line.measured:.3g}</td>"
+            f"<td>{line.promised:.3g}</td><td>{html.escape(line.why)}</td></tr>"
+            for line in self.budget
+        )
+        head = "<tr><th>part</th><th>slot</th><th>measured</th><th>allowed</th><th>why</th></tr>"
+        return f"<p>{html.escape(repr(self))}</p><table>{head}{lines}</table>"
+
     def to_json(self, target: str) -> dict[str, Any]:
         """Plain values for `headcount build --json`; `target` as the user wrote it."""
         return {
@@ -171,7 +191,21 @@ class Construction:
             "",
             f"```json\n{told}\n```",
         ]
-        return save(self.model, folder, note="\n".join(lines))
+        return save(self.model, folder, note="\n".join(lines), spaces=self.spaces)
+
+    @property
+    def spaces(self) -> tuple[NamedSpace, ...]:
+        """The subspaces of the stream that are promised to hold something, each where it first
+        does.
+        """
+        found: dict[str, NamedSpace] = {}
+        for promise in self.draft.promises:
+            where = promise.coordinates
+            named = NamedSpace(
+                promise.space, where.start, where.stop, promise.layer, promise.part, promise.why
+            )
+            found.setdefault(promise.space, named)
+        return tuple(found.values())
 
 
 def in_precision(model: Transformer, precision: Precision) -> Transformer:

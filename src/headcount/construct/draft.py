@@ -15,6 +15,7 @@ Worked example — lag 1 with log heads (`methods/sums_of_decays.py`):
 
 import dataclasses
 import enum
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +24,20 @@ import numpy as np
 from headcount.core.claims import Claim, Precision, Status
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.refs import Ref
+from headcount.core.sizes import require_memory, require_time
 from headcount.memory.target import AbstractTarget
 from headcount.model.biases import biases
 from headcount.model.normalisers import normalisers
 from headcount.model.transformer import Transformer
 
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
+MOST_TOKENS = 2**14  # of a sequence: checks look at pairs of positions
 LONGEST = 1024  # sequence length assumed where none is given
+MOST_HEADS = 4096  # the search for heads is quadratic in them
+SEQUENCES = 16  # at least, that a check holds at once
+# From below: a plan takes LAG_SECONDS per token of its longest sequence, and a jump of a pointer
+# chain is a layer that is compiled.
+LAG_SECONDS, HOP_SECONDS = 1e-5, 0.1
 PRECISIONS = (Precision.FLOAT64, Precision.FLOAT32)  # in which weights are written and checked
 
 
@@ -54,36 +62,91 @@ class Request:
             "one of the two",
             "pass --tol 0.01 or heads=8",
         )
-        require(
-            self.tol is None or 0 < self.tol,
-            f"tol {self.tol}",
-            "a positive error",
-            "pass for example --tol 0.01",
-        )
+        if self.tol is not None:
+            require_tolerance(self.tol)
         for name, value in (("heads", self.heads), ("neurons", self.width)):
             require(
-                value is None or value >= 1,
+                value is None or (_whole(value) and value >= 1),
                 f"{value} {name}",
-                "at least 1",
+                "a whole number of at least 1",
                 "pass for example heads=8 or width=64",
             )
         require(
-            self.length >= 1,
-            f"length {self.length}",
-            "at least 1",
-            "pass the longest sequence to serve",
+            self.heads is None or self.heads <= MOST_HEADS,
+            f"{self.heads} heads",
+            f"at most {MOST_HEADS}",
+            "pass fewer, or --tol",
         )
+        require_length(self.length)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def require_tolerance(tol: Any) -> None:
+    """A tolerance is a positive finite number."""
+    fine = isinstance(tol, int | float | np.floating) and not isinstance(tol, bool)
+    require(
+        fine and 0 < tol < math.inf,
+        f"tol {tol!r}",
+        "a positive finite error",
+        "pass for example --tol 0.01",
+    )
+
+
+def require_length(length: Any) -> None:
+    """Sequences that a plan or a build can look at: the check holds all pairs of positions."""
+    require(
+        _whole(length) and 1 <= length <= MOST_TOKENS,
+        f"length {length!r}",
+        f"a whole number from 1 to {MOST_TOKENS}",
+        "pass the longest sequence to serve",
+    )
 
 
 def longest_of(target: AbstractTarget, length: int | None) -> int:
     """The longest sequence to serve, and at least the shortest that the target is defined on."""
+    if length is not None:
+        require_length(length)
     require(
-        length is None or length >= 1,
-        f"length {length}",
-        "at least 1",
-        "pass the longest sequence to serve",
+        target.shortest <= MOST_TOKENS,
+        f"{target.kind} over {target.shortest} tokens",
+        f"at most {MOST_TOKENS}",
+        "use shorter lags or fewer hops",
     )
-    return max(LONGEST if length is None else length, target.shortest)
+    longest = max(LONGEST if length is None else length, target.shortest)
+    check_sizes(target, longest)
+    return longest
+
+
+def check_sizes(target: AbstractTarget, longest: int) -> None:
+    """Refuse what no check could hold: its sequences in float64, and one matrix on the stream."""
+    token = target.vocabulary or target.dim
+    require_memory(
+        8.0 * SEQUENCES * longest * max(target.dim, 1),
+        f"checking {target.kind} on sequences of {longest} tokens",
+        "use shorter lags or sequences",
+    )
+    require_memory(8.0 * token**2, f"a stream for {token} different tokens or entries", "use fewer")
+    require_time(
+        longest * LAG_SECONDS,
+        f"checking {target.kind} on sequences of {longest} tokens",
+        "use shorter lags or sequences",
+    )
+    hops = getattr(target, "hops", 1)
+    require_time(hops * HOP_SECONDS, f"a chain of {hops} jumps", "use fewer")
+
+
+def refuse_nothing(target: AbstractTarget, length: int) -> None:
+    """A memory of kernels that are 0 wherever a lag exists is no memory."""
+    kernels = getattr(target, "kernel", None) or ()
+    require(
+        not kernels or any(np.any(kernel.values(length)) for kernel in kernels),
+        "kernels that are 0 at every lag",
+        "a memory of something",
+        "give a kernel with a value other than 0",
+    )
 
 
 def known_parts(bias: str | None, normaliser: str | None) -> None:

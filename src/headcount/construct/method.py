@@ -27,6 +27,9 @@ class AbstractMethod(abc.ABC):
     kind: ClassVar[str]
     ref: ClassVar[Ref]
     cost: ClassVar[int] = 0  # where several apply, the least is tried first
+    drafted_first: ClassVar[bool] = False  # `plan` drafts it before others of its bias: it is small
+    planned: ClassVar[bool] = True  # False: another method serves all that it does with less
+    saves_heads: ClassVar[bool] = False  # `plan` drafts it beside rows of more than one head
     attention: ClassVar[str] = "dp-free"  # the score its heads use
     layers: ClassVar[int | None] = 1  # how many it uses; None: as many as the target takes
 

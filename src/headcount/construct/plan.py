@@ -1,37 +1,46 @@
 """`plan`: for a target and a tolerance, the smallest architecture found for every bias and
-attention kind, side by side.
+attention kind, side by side, and the front of those that no other beats.
 
-A row is one method with one bias. Its draft (weights and a bound) makes claims: the error is at
-most so much. Where no draft is found, what is proved about the search comes along as claims: the
-error is at least so much. The row's own question is whether *any* model of its kind reaches the
-tolerance: any number of heads, any weights, any function behind the heads, in the precision asked
-for, on the lags that exist. The verdict comes from claims alone:
+A row is one method with one bias, under softmax or without. Its draft (weights and a bound) makes
+claims: the error is at most so much. Where no draft is found, what is proved about the search comes
+along as claims: the error is at least so much. The row's own question is whether *any* model of its
+kind reaches the tolerance: any number of heads, any weights, any function behind the heads, on the
+lags that exist. The verdict comes from claims alone:
 
     reachable    True where claims reach the question, False where a proved and checked claim
                  excludes it, else None: undecided, with the fields that keep the claims silent.
 
-The recommended row has passed the whole check of a build, with the draft that it has.
+Head outputs are then known to one rounding unit of the format (`Scope.resolution`): "computed in
+float32" itself is nobody's theorem.
+
+What is drafted. Small methods first; where one serves a bias, dearer ones of that bias are not
+drafted, since they only add sizes. Rows are measured without a compiler. The recommended row has
+passed the whole check of a build, with the draft that it has.
 """
 
 import dataclasses
+import enum
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from headcount.construct.check import Probe, check, layerwise, sampled
+from headcount.construct import plan_words
+from headcount.construct.check import Probe, check, errors, sampled
 from headcount.construct.construct import by_cost
 from headcount.construct.construction import Architecture, in_precision
 from headcount.construct.draft import (
-    NORMALISERS,
     Draft,
     Request,
     Unreachable,
     known_parts,
     longest_of,
     offered_precision,
+    refuse_nothing,
+    require_tolerance,
 )
 from headcount.construct.impossible import accepted
 from headcount.construct.method import AbstractMethod, methods
+from headcount.core.arguments import checked
 from headcount.core.claims import (
     FIELDS,
     Claim,
@@ -46,16 +55,49 @@ from headcount.core.claims import (
 )
 from headcount.core.errors import CheckFailed, InputError, require
 from headcount.core.refs import Ref
+from headcount.memory.fixed import FixedMemory
+from headcount.memory.inputs import Uniform
+from headcount.memory.kernels import Lag
 from headcount.memory.named import targets, unnamed
+from headcount.memory.named.pointer_chain import PointerChain
+from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
+from headcount.model.biases import Table
 from headcount.model.cost import count_parameters
+from headcount.theory.bounds import check as check_claim
+from headcount.theory.bounds.check_depth import check_depth
+from headcount.theory.bounds.depth import chain_adversary, chain_layers, layers_claim
+from headcount.theory.bounds.recovery import recovery_claim
+from headcount.theory.heads import family
+from headcount.theory.problem import Problem
 
-BIASES = ("lin", "log", "log1p", "peak", "table", "rope", "none")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BIASES = ("rope", "table", "lin", "log1p", "log", "none", "peak")
+SOFTMAX = ("softmax", "softmax-bos", "softmax-sink", "softmax-tail")  # tried in this order
 NOTHING_FOUND = "undecided: no construction found here"
+T5_EXACT = 16  # lags that T5's 32 buckets tell apart one by one
 Progress = Callable[[str], None]
 
+# what people call it → the bias that plans it; None: no construction is written for it
+FAMILIAR: dict[str, str | None] = {
+    "ALiBi": "lin", "KERPLE": "log1p", "T5": "table", "RoPE": "rope", "NoPE": "none",
+    "FIRE": None, "learned": None, "sinusoidal": None,
+}  # fmt: skip
+STANDARD = ("rope", "lin", "table")  # of --standard: RoPE, ALiBi, T5
 
-@dataclasses.dataclass(frozen=True)
+
+class Need(enum.StrEnum):
+    """What a row takes that common models do not have."""
+
+    NO_SOFTMAX = "attention without softmax"
+    SINK = "a sink in the softmax"
+    PEAK = "our own peak score or bias"
+    ONE_LENGTH = "sequences of one length"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Row:
     """One bias with one kind of attention."""
 
@@ -76,11 +118,52 @@ class Row:
     missing: tuple[str, ...] = ()  # fields of the scope that keep the claims silent
 
     @property
-    def cost(self) -> tuple[int, float]:
-        """Reachable rows first, by parameters."""
-        return {True: 0, None: 1, False: 2}[self.reachable], (
-            self.parameters if self.parameters is not None else math.inf
+    def cost(self) -> tuple[int, int, float]:
+        """Reachable rows first, common parts before others, then by parameters."""
+        return (
+            {True: 0, None: 1, False: 2}[self.reachable],
+            len(self.needs),
+            self.parameters if self.parameters is not None else math.inf,
         )
+
+    @property
+    def softmax(self) -> bool:
+        return self.request.normaliser in SOFTMAX
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What common models lack."""
+        found = []
+        if not self.softmax:
+            found.append(Need.NO_SOFTMAX)
+        elif self.request.normaliser != "softmax":
+            found.append(Need.SINK)
+        if self.bias == "peak" or "peak-tmx" in self.attention:
+            found.append(Need.PEAK)
+        decays = self.bias in ("lin", "log", "log1p") and self.attention == "dp-free"
+        if self.request.normaliser == "softmax" and decays:
+            found.append(Need.ONE_LENGTH)
+        return tuple(found)
+
+    @property
+    def familiar(self) -> str | None:
+        """The name that people know it by; T5 tells the first lags apart one by one, no more."""
+        if self.bias == "table":
+            few = self.draft is not None and _table_length(self.draft) <= T5_EXACT
+            return "T5" if few else None
+        return next((name for name, bias in FAMILIAR.items() if bias == self.bias), None)
+
+    @property
+    def worst(self) -> float:
+        """The error that counts: promised, and measured in float32 where that was asked."""
+        return max(self.error or 0.0, self.error_float32 or 0.0)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """Layers, heads, neurons, parameters, error: what the front compares."""
+        assert self.architecture is not None
+        a = self.architecture
+        return a.layers, a.heads, a.width, self.parameters or 0, self.worst
 
     @property
     def status(self) -> Status | None:
@@ -117,7 +200,33 @@ class Row:
             "source": str(self.source),
             "construction": self.construction,
             "certificate": certificate,
+            "needs": [str(need) for need in self.needs],
+            "familiar": self.familiar,
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class Minimum:
+    """The least that a size can be: `claim` proves it, in its scope; None: `least` holds by
+    definition, and whether it is attained is open where a row has more.
+    """
+
+    size: str
+    least: int
+    claim: Claim | None = None
+
+    def words(self, found: int) -> str:
+        """`3 heads (>= 3 proved)`."""
+        noun = self.size if found != 1 else self.size.removesuffix("s")
+        if self.claim is not None:
+            reads = self.claim.scope.reads
+            kind = "" if reads is None else f" for {FIELDS['reads'][2](reads)}"
+            return f"{found} {noun} (>= {self.least} proved{kind})"
+        return f"{found} {noun}" if found <= self.least else f"{found} {noun} (minimum open)"
+
+    def to_json(self) -> dict[str, Any]:
+        claim = None if self.claim is None else self.claim.to_json()
+        return {"size": self.size, "least": self.least, "claim": claim}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +239,28 @@ class Plan:
     length: int
     rows: tuple[Row, ...]
     recommended: Row | None
+    minimum: tuple[Minimum, ...] = ()
+
+    @property
+    def front(self) -> tuple[Row, ...]:
+        """Reachable rows that no other beats in layers, heads, neurons, parameters and error at
+        once.
+        """
+        return front_of([row for row in self.rows if row.reachable])
+
+    def __repr__(self) -> str:
+        return f"Plan({self.target.kind}, tol={self.tol:g}: {len(self.rows)} rows; {self.words()})"
+
+    def words(self, target: str | None = None) -> str:
+        """The answer in one sentence, from the data alone; `target` as the user wrote it."""
+        return plan_words.sentence(self, target or self.target.kind)
+
+    def plot(self) -> "Figure":
+        """Parameters against error, one mark per reachable row, the front joined."""
+        return plan_words.figure(self)
+
+    def _repr_html_(self) -> str:
+        return plan_words.html(self)
 
     def to_json(self, target: str) -> dict[str, Any]:
         best = self.recommended
@@ -138,11 +269,22 @@ class Plan:
             "tol": self.tol,
             "dtype": str(self.precision),
             "length": self.length,
+            "answer": self.words(target),
             "rows": [row.to_json() for row in self.rows],
+            "front": [self.rows.index(row) for row in self.front],
+            "minimum": [minimum.to_json() for minimum in self.minimum],
+            "familiar": {
+                name: {"planned_by": bias, "rows": self.numbers(bias)}
+                for name, bias in FAMILIAR.items()
+            },
             "recommended": (
                 None if best is None else {**best.to_json(), "command": self.command(target)}
             ),
         }
+
+    def numbers(self, bias: str | None) -> list[int]:
+        """Which rows have this bias."""
+        return [i for i, row in enumerate(self.rows) if row.bias == bias]
 
     def command(self, target: str) -> str:
         """How to build the recommended row."""
@@ -155,6 +297,20 @@ class Plan:
         )
 
 
+def front_of(rows: list[Row]) -> tuple[Row, ...]:
+    """Those that no other is at least as good as in every size and better in one."""
+
+    def beaten(row: Row) -> bool:
+        return any(
+            all(o <= r for o, r in zip(other.sizes, row.sizes, strict=True))
+            and other.sizes != row.sizes
+            for other in rows
+        )
+
+    return tuple(row for row in rows if not beaten(row))
+
+
+@checked
 def plan(
     target: AbstractTarget | str,
     tol: float = 0.01,
@@ -162,52 +318,144 @@ def plan(
     *,
     normaliser: str | None = None,
     length: int | None = None,
+    standard: bool = False,
+    biases: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """The smallest (layers, heads, width) found for each bias and attention kind that reaches `tol`
-    (sup error) in this precision.
+    """The smallest (layers, heads, width) found for each bias (of `biases`, or all) and attention
+    kind that reaches `tol` (sup error) in this precision. `standard`: softmax with RoPE, ALiBi or
+    T5 alone.
     """
     built = targets.build(target)
-    require(tol > 0, f"tol {tol}", "a positive error", "pass for example --tol 0.01")
+    require_tolerance(tol)
     known_parts(None, normaliser)
     precision, longest = offered_precision(dtype, "dtype"), longest_of(built, length)
+    refuse_nothing(unnamed(built), longest)
     say = progress or (lambda message: None)
     probe: list[Probe] = []
     rows: list[Row] = []
-    for method, request in _attempts(built, tol, precision, normaliser, longest):
-        if any(
-            row.reachable and (row.bias, row.attention) == (request.bias, method.attention)
-            for row in rows
-        ):
-            continue  # a cheaper method of the kind serves already
+    for method, request in _attempts(built, tol, precision, normaliser, longest, standard, biases):
+        if not _worthwhile(rows, method, request):
+            continue
         say(f"{method.kind}, bias {request.bias}")
         probe = probe or [sampled(built, request)]
         rows.append(_row(built, method, request, probe[0]))
     require(
         rows,
-        f"no construction serves {built.kind}",
+        f"no construction serves {built.kind}" + (" with standard parts" if standard else ""),
         "a target of a known family",
         "see headcount list construction",
     )
     ordered = sorted(_best_of_each(rows), key=lambda row: row.cost)
     ordered, recommended = _recommended(built, ordered, say)
-    return Plan(built, tol, precision, longest, tuple(ordered), recommended)
+    least = minima(built, recommended, longest)
+    return Plan(built, tol, precision, longest, tuple(ordered), recommended, least)
 
 
 def _attempts(
-    target: AbstractTarget, tol: float, precision: Precision, normaliser: str | None, length: int
+    target: AbstractTarget,
+    tol: float,
+    precision: Precision,
+    normaliser: str | None,
+    length: int,
+    standard: bool,
+    biases: Sequence[str] | None,
 ) -> Iterator[tuple[AbstractMethod, Request]]:
-    """Every method of the target's family with every bias it takes, under the first normaliser it
-    takes; cheap ones first.
+    """Every method of the target's family with every bias it takes, under softmax (the first kind
+    of it that the method takes) and without; small methods first.
     """
-    for entry in by_cost():
-        method = methods.build(entry.name)
-        for bias in BIASES:
-            for name in (normaliser,) if normaliser else NORMALISERS:
-                request = Request(bias, tol, normaliser=name, precision=precision, length=length)
-                if not method.refusals(target, request):
-                    yield method, request
-                    break
+    modes: tuple[tuple[str, ...], ...] = (SOFTMAX, ("none",))
+    if standard:
+        modes = (("softmax",),)
+    if normaliser:
+        modes = ((normaliser,),)
+    made = [methods.build(entry.name) for entry in by_cost()]
+    planned = [method for method in made if method.planned]
+    for method in sorted(planned, key=lambda m: (not m.drafted_first, not m.saves_heads)):
+        for bias in STANDARD if standard else BIASES:
+            if biases is not None and bias not in biases:
+                continue
+            if standard and bias == "table" and target.shortest > T5_EXACT:
+                continue  # T5's buckets do not tell these lags apart
+            for names in modes:
+                for name in names:
+                    request = Request(
+                        bias, tol, normaliser=name, precision=precision, length=length
+                    )
+                    if not method.refusals(target, request):
+                        yield method, request
+                        break
+
+
+def _worthwhile(rows: list[Row], method: AbstractMethod, request: Request) -> bool:
+    """Not where a row of the bias serves already: only a code may still save heads."""
+    served = [
+        row
+        for row in rows
+        if row.reachable
+        and row.bias == request.bias
+        and row.softmax == (request.normaliser in SOFTMAX)
+    ]
+    if not served:
+        return True
+    sizes = [row.architecture for row in served if row.architecture]
+    return method.saves_heads and all(a.layers > 1 or a.heads > 1 for a in sizes)
+
+
+def minima(target: AbstractTarget, row: Row | None, length: int) -> tuple[Minimum, ...]:
+    """The least layers, heads and neurons of any model of the recommended row's kind."""
+    if row is None or row.architecture is None:
+        return ()
+    layers, heads = Minimum("layers", 1), Minimum("heads", 1)
+    if isinstance(target, PointerChain):
+        layers = chain_minimum(target, row.architecture.heads, row.request.tol or math.inf)
+    lag = isolated_lag(target) if fills_a_line(target) else None
+    if lag is not None and row.bias in ("lin", "log", "log1p") and row.architecture.layers == 1:
+        claim = recovery_claim(
+            Problem(Lag(lag), family(row.bias), window=max(length, lag + 1)), heads=max(lag - 1, 1)
+        )
+        question = dataclasses.replace(
+            claim.scope, heads=lag - 1, tokens=tokens_of(target), lags=Lags(0, length)
+        )
+        if lag > 1 and claim.excludes(question, row.request.tol or math.inf) and accepted(claim):
+            heads = Minimum("heads", lag, claim)
+    return layers, heads, Minimum("neurons", 0)
+
+
+def chain_minimum(target: PointerChain, heads: int, tol: float) -> Minimum:
+    """The fewest layers of heads that read one addressed row each, by the adversary that changes
+    a token which was not looked at; the answer is the token found, 0 or 1 on its sequences. Nothing
+    is said of other heads, nor where a constant answer is within the tolerance.
+    """
+    least = chain_layers(target.hops, heads)
+    if least == 1:
+        return Minimum("layers", 1)
+    base, changes = chain_adversary(target.hops)
+
+    def found(words: tuple[tuple[float, ...], ...]) -> float:
+        tokens = [int(word[0]) for word in words]
+        return float(target.answer(tokens, len(tokens) - 1))
+
+    claim = layers_claim(target.kind, found, base, changes, heads, least - 1)
+    proved = claim.excludes(claim.scope, tol) and check_depth(claim, found)
+    return Minimum("layers", least, claim) if proved else Minimum("layers", 1)
+
+
+def isolated_lag(target: AbstractTarget) -> int | None:
+    """T where the answer is x_{t-T} itself (a linear readout of one lag, weight 1)."""
+    found = unnamed(target)
+    if isinstance(found, FixedMemory) and len(found.lags) == 1:
+        readout = found.readout
+        if isinstance(readout, Linear) and readout.full(2).tolist() == [0.0, 1.0]:
+            return found.lags[0]
+    return None
+
+
+def fills_a_line(target: AbstractTarget) -> bool:
+    """Do tokens fill the line on which a pair lies? An array of data may hold letters alone, which
+    one head packs into a code.
+    """
+    return isinstance(getattr(unnamed(target), "inputs", None), Uniform)
 
 
 def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe: Probe) -> Row:
@@ -217,6 +465,7 @@ def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe
         draft = method.draft(target, request)
     except Unreachable as refusal:
         claims = tuple(claim for claim in refusal.claims if accepted(claim))
+        claims = (*any_readout(target, method, request), *claims)
         question = question_of(target, method, request)
         return _excluded(row, target.kind, claims, question, refusal)
     except (InputError, CheckFailed) as refusal:
@@ -232,9 +481,35 @@ def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe
         architecture=architecture,
         parameters=count_parameters(narrow),
         error=error,
-        error_float32=layerwise(target, narrow, probe) if asked else None,
+        error_float32=_measured(target, draft, probe) if asked else None,
     )
     return _reached(target, method, drafted)
+
+
+def _table_length(draft: Draft) -> int:
+    """How many lags the tables of a draft have."""
+    biases = [layer.attention.bias for layer in draft.model.layers]
+    return max((bias.table.shape[1] for bias in biases if isinstance(bias, Table)), default=0)
+
+
+def _measured(target: AbstractTarget, draft: Draft, probe: Probe) -> float:
+    return float(errors(target, draft.model, probe, Precision.FLOAT32).max(initial=0.0))
+
+
+def any_readout(
+    target: AbstractTarget, method: AbstractMethod, request: Request
+) -> tuple[Claim, ...]:
+    """What no readout of any number of decaying heads can do, where tokens fill a ball and the
+    answer is one lag: head outputs are known to one rounding unit.
+    """
+    lag = isolated_lag(target) if fills_a_line(target) else None
+    decays = request.bias in ("lin", "log", "log1p") and method.attention == "dp-free"
+    if lag is None or not decays or method.layers != 1:
+        return ()
+    radius = unnamed(target).inputs.bound  # type: ignore[attr-defined]
+    problem = Problem(Lag(lag), family(request.bias), window=max(request.length, lag + 1))
+    claim = recovery_claim(problem, resolution=request.precision.unit, radius=radius)
+    return (dataclasses.replace(claim, subject=target.kind),) if check_claim(claim) else ()
 
 
 def question_of(target: AbstractTarget, method: AbstractMethod, request: Request) -> Scope:
@@ -244,7 +519,8 @@ def question_of(target: AbstractTarget, method: AbstractMethod, request: Request
         layers=method.layers,
         dot_product=method.attention != "dp-free",
         readout=Readout.ANY,
-        precision=request.precision,
+        precision=None,
+        resolution=request.precision.unit,
         lags=Lags(0, request.length),
         tokens=tokens_of(target),
     )
@@ -299,7 +575,7 @@ def _reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:
     assert row.error is not None
     question, tol = question_of(target, method, row.request), row.request.tol or math.inf
     held = dataclasses.replace(
-        question, heads=row.architecture.heads, layers=row.architecture.layers
+        question, heads=row.architecture.heads, layers=row.architecture.layers, resolution=0.0
     )
     found = [(Precision.FLOAT64, row.error, row.draft.status)]
     if row.error_float32 is not None:
@@ -317,7 +593,9 @@ def _reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:
         for precision, value, status in found
     )
     good = all(
-        claim.reaches(dataclasses.replace(question, precision=claim.scope.precision), tol)
+        claim.reaches(
+            dataclasses.replace(question, precision=claim.scope.precision, resolution=0.0), tol
+        )
         for claim in claims
     )
     last = claims[-1]
@@ -328,13 +606,29 @@ def _reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:
 
 
 def _best_of_each(rows: list[Row]) -> list[Row]:
-    """The cheapest row of every bias and attention kind, and beside it one that tells what is
-    proved of the rest.
+    """The cheapest row of every bias and attention kind, those of the front, and beside them one
+    that tells what is proved of the rest.
     """
-    groups: dict[tuple[str, str, bool], list[Row]] = {}
+    groups: dict[tuple[str, str, bool, bool], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row.bias, row.attention, bool(row.impossibilities)), []).append(row)
-    return [min(group, key=lambda row: row.cost) for group in groups.values()]
+        kind = (row.bias, row.attention, row.softmax, bool(row.impossibilities))
+        groups.setdefault(kind, []).append(row)
+    best = [min(group, key=lambda row: row.cost) for group in groups.values()]
+    front = [
+        row
+        for bias, softmax in dict.fromkeys((row.bias, row.softmax) for row in rows)
+        for row in front_of(
+            [r for r in rows if r.reachable and (r.bias, r.softmax) == (bias, softmax)]
+        )
+    ]
+    kept = [row for row in rows if row in best or row in front]
+    served = {(row.bias, row.softmax) for row in kept if row.reachable}
+    # a search that failed says nothing where another served, unless it proves something
+    return [
+        row
+        for row in kept
+        if row.reachable or row.impossibilities or (row.bias, row.softmax) not in served
+    ]
 
 
 def _recommended(

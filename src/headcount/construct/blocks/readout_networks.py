@@ -27,6 +27,7 @@ from headcount.construct.blocks.network_fits import for_values, near_exact
 from headcount.construct.blocks.networks import Domain, NetworkFit, lipschitz_of
 from headcount.construct.draft import Refusal, RefusalKind, Request
 from headcount.core.claims import Status
+from headcount.core.errors import require
 from headcount.memory.inputs import AbstractInputs
 from headcount.memory.lag_functions import AbstractLagFunction, Alphabet, combinations
 from headcount.memory.readouts import AbstractReadout, Lookup, Product
@@ -150,6 +151,12 @@ def narrowed(exact: list[ReluNetwork], width: int | None, domain: Domain) -> Net
     if fitting:
         best = min(fitting, key=lambda net: (lipschitz_of(net), net.neurons))
         return NetworkFit((best,), 0.0, f"exact, {best.neurons} neurons")
+    require(
+        exact and width is not None,
+        "a readout that is 0 on every token",
+        "one that varies on the inputs",
+        "match the readout's letters to the inputs",
+    )
     assert width is not None
     return near_exact(min(exact, key=lambda net: net.path_norm), width, domain)
 

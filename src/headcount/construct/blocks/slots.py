@@ -26,7 +26,7 @@ import numpy as np
 from headcount.construct.blocks.layers import layer
 from headcount.construct.blocks.networks import LinearReadout, NetworkFit
 from headcount.construct.blocks.space import Space
-from headcount.construct.draft import Bound, Draft, Request, SlotPromise
+from headcount.construct.draft import Bound, Draft, Request, SlotPromise, Unreachable
 from headcount.core.refs import Ref
 from headcount.memory.adaptive import AdaptiveMemory
 from headcount.memory.essential import EssentialMemory
@@ -83,6 +83,13 @@ def share_of_tolerance(
 ) -> float:
     """The l1 error that each memory's kernel may have, for tokens of norm up to `size`."""
     assert request.tol is not None
+    if not readout.error < request.tol:
+        limit = "" if request.width is None else f" with at most {request.width} neurons"
+        raise Unreachable(
+            f"a readout error of {readout.error:.3g}{limit}",
+            f"below the tolerance {request.tol:g}",
+            "allow more neurons (--width) or raise the tolerance",
+        )
     steep = max(readout.lipschitz, 1e-300) * size * math.sqrt(memories)
     return KERNELS_SHARE * (request.tol - readout.error) / steep
 

@@ -97,7 +97,7 @@ class AffineLag(AbstractMethod):
         affine = tuple(m for m in maps if m is not None)
         assert len(affine) == len(maps)
         d, M, size = target.inputs.dim, len(maps), target.inputs.bound
-        readout = LinearReadout(_weights(target), d, size)
+        readout = LinearReadout(readout_row(target), d, size)
         heads = _heads(target, request, readout)
         retrieval = TokenRetrieval(heads, request, size, affine)
         space, found = slot_space(M, d, one=1), by_definition(target)
@@ -141,7 +141,7 @@ def _heads(
     )
 
 
-def _weights(target: AdaptiveMemory) -> np.ndarray:
+def readout_row(target: AdaptiveMemory) -> np.ndarray:
     """The linear readout as a row [1, (M+1) d] on (token, memories), from values on unit slots."""
     slots, d = len(target.lag_functions) + 1, target.inputs.dim
     return np.array(
@@ -202,7 +202,7 @@ def dp_free_floor(target: AbstractTarget) -> Claim:
         "at least two different lags",
         "a fixed lag needs no dot product",
     )
-    row = _weights(found)[0, found.inputs.dim :]
+    row = readout_row(found)[0, found.inputs.dim :]
     swing = max(
         itertools.combinations(letters, 2), key=lambda pq: abs(float(row @ np.subtract(*pq)))
     )

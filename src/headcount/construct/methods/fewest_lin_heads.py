@@ -192,6 +192,7 @@ class FewestLinHeads(AbstractSum):
 
     ref = REF
     cost = 1
+    planned = False
     families = (FixedMemory,)
     noun = "fixed memory"
     biases = ("lin",)

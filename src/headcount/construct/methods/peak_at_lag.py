@@ -75,7 +75,7 @@ class PeakAtLag(AbstractMethod):
 
     def further(self, target: AdaptiveMemory, request: Request) -> list[Refusal]:
         reasons = []
-        if request.normaliser == "softmax" and _reads_early(target, request.length):
+        if request.normaliser == "softmax" and reads_early(target, request.length):
             got = (
                 "plain softmax must look somewhere even where the lag leads before the first token"
             )
@@ -102,7 +102,7 @@ class PeakAtLag(AbstractMethod):
         return assemble(Wiring(target, order, networks, retrieval, readout, ending))
 
 
-def _reads_early(target: AdaptiveMemory, length: int) -> bool:
+def reads_early(target: AdaptiveMemory, length: int) -> bool:
     """Is some read so near to the start that a lag may lead before the first token?"""
     if isinstance(target.read, Everywhere):
         return True
@@ -138,9 +138,10 @@ class PeakRetrieval(AbstractRetrieval):
             np.full(count, self.rate),  # type: ignore[arg-type]
             np.stack([space.vector(**{f"lag_{i}": 1.0}) for i in memories]),  # type: ignore[arg-type]
         )
-        return attention(space, heads, score, NoBias(count), self._normaliser(count))
+        return attention(space, heads, score, NoBias(count), self.normaliser_of(count))
 
-    def _normaliser(self, count: int) -> AbstractNormaliser:
+    def normaliser_of(self, count: int) -> AbstractNormaliser:
+        """For so many heads; a sink loses to the lag asked for and beats all the rest."""
         if self.normaliser == "softmax-sink":
             return SoftmaxSink(np.full(count, -self.rate / 2))  # type: ignore[arg-type]
         return NoNormaliser() if self.normaliser == "none" else Softmax()

@@ -96,6 +96,7 @@ class FixedBySum(AbstractSum):
     """One layer, dot-product-free; lin, log or log1p bias."""
 
     ref = FIXED
+    planned = False
     families = (FixedMemory,)
     noun = "fixed memory"
 
@@ -133,8 +134,17 @@ def lag_draft(
     ending: Ending,
 ) -> Draft:
     """The layer of a fixed memory for given heads; `direct` x_t is added to each slot."""
+    slots = lag_slots(target, request, memories, direct)
+    radius = target.inputs.bound * math.sqrt(len(slots) + 1)
+    return slots_draft(target, request, memories, slots, readout, radius, ending)
+
+
+def lag_slots(
+    target: FixedMemory, request: Request, memories: list[DrawnHeads], direct: list[float]
+) -> list[Slot]:
+    """What the slots of a fixed memory hold, and how far off these heads leave them."""
     size = target.inputs.bound
-    slots = [
+    return [
         Slot(
             functools.partial(shifted, lag=T),
             heads.bound(request.length, size) + Bound(0.0, 8 * size * abs(gap)),
@@ -143,8 +153,6 @@ def lag_draft(
         )
         for T, heads, gap in zip(target.lags, memories, direct, strict=True)
     ]
-    radius = size * math.sqrt(len(slots) + 1)
-    return slots_draft(target, request, memories, slots, readout, radius, ending)
 
 
 def slots_draft(

@@ -1,0 +1,139 @@
+"""A plan for people: one sentence, a page for notebooks, a figure; every word from the data."""
+
+import html as escaping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from headcount.construct.plan import Plan, Row
+
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+COLUMNS = ("bias", "softmax", "layers", "heads", "neurons", "param.", "error", "reaches")
+
+
+def counted(count: int, noun: str, capital: bool = False) -> str:
+    """`one layer`, `12 heads`."""
+    word = NUMBERS[count] if count < len(NUMBERS) else str(count)
+    return f"{word if capital else word.lower()} {noun}{'' if count == 1 else 's'}"
+
+
+def named(row: "Row") -> str:
+    """`RoPE`, `lin (ALiBi)`: the bias by the name that people know."""
+    if row.familiar is None:
+        return row.bias
+    return row.familiar if row.familiar.lower() == row.bias else f"{row.bias} ({row.familiar})"
+
+
+def sentence(plan: "Plan", target: str) -> str:
+    """What to take, and what is proved out of reach; no stronger than the claims."""
+    best, what = plan.recommended, f"{target} to {plan.tol:g}"
+    out = [row for row in plan.rows if row.reachable is False]
+    cannot = ""
+    if out:
+        names = ", ".join(dict.fromkeys(named(row) for row in out))
+        finest = max(claim.scope.resolution for row in out for claim in row.impossibilities[:1])
+        cannot = (
+            f"{names} heads without dot product cannot in one layer, however many and whatever"
+            f" follows: proved where each head output may be off by up to {finest:.2g}"
+        )
+    if best is None or best.architecture is None:
+        return f"Nothing found here reaches {what}" + (f"; {cannot}." if cannot else ".")
+    a = best.architecture
+    kind = "softmax " if best.softmax else ""
+    where = counted(a.layers, f"{kind}layer", capital=True)
+    each = " each" if a.layers > 1 else ""
+    told = f"{where} with {counted(a.heads, f'{named(best)} head')}{each} reach"
+    told += "es" if a.layers == 1 else ""
+    return f"{told} {what}" + (f"; {cannot}." if cannot else ".")
+
+
+def cells(row: "Row") -> list[str]:
+    """One line of the table."""
+    a = row.architecture
+    verdict = {True: "yes", False: "no", None: "undecided"}[row.reachable]
+    kind = row.request.normaliser if row.softmax else "–"
+    sizes = ["–"] * 4 if a is None else [str(a.layers), str(a.heads), str(a.width)]
+    if a is not None:
+        sizes.append(str(row.parameters))
+    return [named(row), kind, *sizes, "–" if a is None else f"{row.worst:.2g}", verdict]
+
+
+def remarks(row: "Row") -> list[str]:
+    """What the footnotes of a row say."""
+    told = [f"needs {need}" for need in row.needs]
+    return told if row.reachable else [*told, row.reason]
+
+
+def footnotes(plan: "Plan") -> tuple[list[str], list[str]]:
+    """The texts, each once, and the marks of every row."""
+    texts: list[str] = []
+    marks = []
+    for row in plan.rows:
+        own = []
+        for text in remarks(row):
+            if text not in texts:
+                texts.append(text)
+            own.append(str(texts.index(text) + 1))
+        marks.append(",".join(own))
+    return texts, marks
+
+
+def minimum_words(plan: "Plan") -> str:
+    """`2 layers (>= 2 proved), 1 head, 6 neurons (minimum open)`."""
+    best = plan.recommended
+    if best is None or best.architecture is None:
+        return ""
+    a = best.architecture
+    found = {"layers": a.layers, "heads": a.heads, "neurons": a.width}
+    return ", ".join(minimum.words(found[minimum.size]) for minimum in plan.minimum)
+
+
+def html(plan: "Plan") -> str:
+    """A table for notebooks."""
+    texts, marks = footnotes(plan)
+    head = "".join(f"<th>{name}</th>" for name in (*COLUMNS, ""))
+    front = plan.front
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td>{escaping.escape(cell)}</td>" for cell in (*cells(row), mark))
+        + f"<td>{'front' if row in front else ''}</td></tr>"
+        for row, mark in zip(plan.rows, marks, strict=True)
+    )
+    notes = "".join(f"<li>{escaping.escape(text)}</li>" for text in texts)
+    answer = escaping.escape(plan.words())
+    return f"<p>{answer}</p><table><tr>{head}</tr>{body}</table><ol>{notes}</ol>"
+
+
+def figure(plan: "Plan") -> "Figure":
+    """Error against parameters."""
+    from matplotlib.figure import Figure  # not needed for a plan
+
+    made = Figure(figsize=(6, 4), layout="constrained")
+    axes = made.add_subplot()
+    floor = plan.tol * 1e-12
+    for row in plan.rows:
+        if row.reachable:
+            axes.plot(
+                row.parameters or 1,
+                max(row.worst, floor),
+                "o",
+                fillstyle="full" if row.softmax else "none",
+            )
+            axes.annotate(
+                named(row), (row.parameters or 1, max(row.worst, floor)),
+                xytext=(4, 4), textcoords="offset points",
+            )  # fmt: skip
+    front = sorted(plan.front, key=lambda row: row.parameters or 0)
+    axes.plot(
+        [row.parameters or 1 for row in front],
+        [max(row.worst, floor) for row in front],
+        ":",
+        color="0.5",
+    )
+    axes.axhline(plan.tol, color="0.3", linewidth=0.8)
+    axes.set(
+        xscale="log", yscale="log", xlabel="parameters", ylabel=f"largest error ({plan.precision})",
+        title=f"{plan.target.kind}, tolerance {plan.tol:g}",
+    )  # fmt: skip
+    return made
