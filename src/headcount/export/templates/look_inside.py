@@ -1,0 +1,32 @@
+"""What happens inside the model of this folder: attention by head, the stream by name, and what
+changes when a head is switched off.
+"""
+
+import torch
+
+from model import load, run_with_cache
+
+torch.set_grad_enabled(False)
+model = load()
+x = torch.zeros(1, 8, 1)  # some tokens
+y, cache = run_with_cache(model, x)
+print("answers", tuple(y.shape), "hook points:", ", ".join(cache))
+
+# attention by head: [head, row, token seen]; here the last row
+for number in range(len(model.layers)):
+    pattern = cache[f"layers.{number}.attention.hook_pattern"][0]
+    for head, row in enumerate(pattern[:, -1]):
+        lag = len(row) - 1 - int(row.argmax())
+        print(f"layer {number + 1} head {head + 1}: most weight {row.max():.3f} at lag {lag}")
+
+# the stream by name, after the attention of the first layer
+for name, where in model.spaces.items():
+    print(name, cache["layers.0.hook_mid"][0, -1, where].tolist())
+
+# a hook may also change what passes: without the first head of the first layer
+point = model.layers[0].attention.hook_result
+handle = point.register_forward_hook(
+    lambda _, __, out: torch.cat([torch.zeros_like(out[:, :, :1]), out[:, :, 1:]], dim=2)
+)
+print("largest change without layer 1 head 1:", float((model(x) - y).abs().max()))
+handle.remove()
