@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require, unknown
 from headcount.experiments import EXPERIMENTS, chosen, further_families, studies_of
 from headcount.lab.judge.verdict import Verdict, ordered
@@ -62,6 +63,7 @@ class Reproduction:
         return found | {"seconds": self.seconds, "report": str(self.page)}
 
 
+@checked
 def reproduce(
     names: Sequence[str] | None = None,
     profile: str = "laptop",

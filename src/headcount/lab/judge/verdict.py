@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.errors import require, unknown
+from headcount.core.html_table import html_table
 from headcount.core.refs import Ref
 from headcount.lab.judge.evidence import Finding, findings, finite
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis, Kind, Reported, claim_key
@@ -92,6 +93,16 @@ class Verdict:
     p_refute: float | None = None
     seeds_needed: float | None = None
     criteria: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.insight} {self.name}: {self.outcome})"
+
+    def _repr_html_(self) -> str:
+        header = ("insight", "outcome", "seeds", "what was found")
+        return html_table(
+            self.claim, header, [(self.insight, self.outcome, self.seeds, self.sentence)]
+        )
+
     notes: tuple[str, ...] = ()
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require
 from headcount.core.spec import Spec, canonical_json
 from headcount.lab.sweep.engine import (
@@ -68,6 +69,7 @@ class Summary:
         return {**dataclasses.asdict(self), "complete": self.complete}
 
 
+@checked
 def sweep(
     plan: PlanLike,
     store: str | Path = "runs.sqlite",

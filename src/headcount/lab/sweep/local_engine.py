@@ -20,6 +20,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.lab.sweep.engine import (
     AbstractEngine,
@@ -114,6 +115,7 @@ class _Worker:
         return " ".join(self.log.read().decode(errors="replace")[-TAIL:].split())
 
 
+@checked
 class LocalEngine(AbstractEngine):
     """Worker processes on this machine: as many as cores, or `workers`; with `pin` each stays on
     a core of its own.

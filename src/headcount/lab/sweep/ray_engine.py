@@ -13,6 +13,7 @@ import os
 import time
 from typing import Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require
 from headcount.lab.sweep.engine import (
     AbstractEngine,
@@ -28,6 +29,7 @@ from headcount.lab.sweep.local_engine import one_thread
 COUNT_SECONDS = 5.0  # a cluster may grow: its cores are counted again so often
 
 
+@checked
 class RayEngine(AbstractEngine):
     """Tasks on the Ray cluster at `address` (None: start one here for this sweep; "auto": the
     one that runs here already).

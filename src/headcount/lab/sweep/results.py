@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.core.overrides import leaves
 from headcount.core.spec import plain
@@ -28,6 +29,7 @@ from headcount.lab.sweep.store import Store
 Table = dict[str, list[Any]]  # column name → values
 
 
+@checked
 def results(path: str | Path, curves: bool = False) -> tuple[Table, list[str]]:
     """The table of a store's results, in the order of the plan, and the ids of damaged rows."""
     with Store(path, read_only=True) as store:
@@ -129,6 +131,7 @@ class StoreStatus:
         return dataclasses.asdict(self)
 
 
+@checked
 def status(path: str | Path) -> StoreStatus:
     """Look into a store, also while sweeps write to it."""
     with Store(path, read_only=True) as store:

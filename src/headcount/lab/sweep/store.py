@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from headcount.core.arguments import checked
 from headcount.core.errors import InputError
 from headcount.core.files import whole_folder
 from headcount.core.spec import content_hash
@@ -41,13 +42,14 @@ class Claimed:
     elsewhere: list[str]
 
 
+@checked
 class Store:
     """An open store. `Store(path)` creates it where there is none; `Store(path, read_only=True)`
     never writes.
     """
 
     def __init__(self, path: str | Path, read_only: bool = False):
-        self.path = Path(path)
+        self.path, self._read_only = Path(path), read_only
         self._connection = connect_read_only(self.path) if read_only else connect(self.path)
         self._watch = Watch()
         self.owner: Owner | None = None
@@ -71,6 +73,9 @@ class Store:
                     self._connection.execute(
                         "DELETE FROM owners WHERE owner = ?", (self.owner.owner,)
                     )
+            # the last one to leave takes the side files away, so that one file is the whole store
+            if not self._read_only:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.DatabaseError:
             pass
         finally:

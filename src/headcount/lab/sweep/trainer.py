@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headcount.core.arguments import checked
 from headcount.core.spec import Spec, canonical_json
 from headcount.lab.sweep.engine import AbstractRunner
 
@@ -17,6 +18,7 @@ START, PER_OPERATION = 0.1, 2e-10  # seconds on a core of 2026
 FEW, MORE = 20, 220  # steps of the short runs of a calibration
 
 
+@checked
 @dataclasses.dataclass(frozen=True)
 class Trainer(AbstractRunner):
     """Trains `RunSpec`s; with `weights` the trained models come along."""
