@@ -1,0 +1,1 @@
+"""Studies beyond the paper: limited data, other architectures, rivals, the zoo."""

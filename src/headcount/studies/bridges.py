@@ -1,0 +1,110 @@
+"""Token tasks to and from other projects' files: segments (inputs, labels) and MAD-style folders.
+
+Both have integer inputs [n, N] and labels [n, N], where -100 marks what is not asked:
+
+    segments   one .npz with `inputs` and `labels` (zoology's DataSegment)
+    folders    inputs.npy and targets.npy, in the folder or in its `train` and `test`
+
+What is read is (x, y, mask) as `train` takes it. Ours may be read at a few positions only; written
+out, all others are -100.
+
+    >>> from headcount.memory.named import targets
+    >>> segment = segment_of(targets.build("recall:pairs=2,symbols=4"), samples=3, length=8)
+    >>> segment.inputs.shape, bool((segment.labels != IGNORED).any())
+    ((3, 8), True)
+"""
+
+import dataclasses
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from headcount.core.errors import InputError, require
+from headcount.core.files import whole_folder
+from headcount.memory.target import AbstractTarget
+
+IGNORED = -100
+INPUTS, TARGETS = "inputs.npy", "targets.npy"
+SPLITS = ("train", "test")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Segment:
+    """Sequences and what is asked of them."""
+
+    inputs: np.ndarray  # [n, N] int
+    labels: np.ndarray  # [n, N] int, IGNORED where nothing is asked
+
+    def __post_init__(self):
+        for name, array in (("inputs", self.inputs), ("labels", self.labels)):
+            good = isinstance(array, np.ndarray) and array.ndim == 2 and array.dtype.kind in "iu"
+            what = f"{name} of shape {np.shape(array)} and type {np.asarray(array).dtype}"
+            require(good, what, "integers [n, length]", "convert it")
+        same = self.inputs.shape == self.labels.shape
+        what = f"inputs {self.inputs.shape} and labels {self.labels.shape}"
+        require(same, what, "one label per token", f"fill up with {IGNORED}")
+        asked = self.labels != IGNORED
+        good = self.inputs.size > 0 and bool(self.inputs.min() >= 0) and bool(asked.any())
+        require(good, "a segment without tokens or without labels", "both", "check the file")
+        require((self.labels[asked] >= 0).all(), "negative labels", f"labels >= 0, or {IGNORED}",
+                "check the file")  # fmt: skip
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(x, y, mask) for `headcount.train`."""
+        asked = self.labels != IGNORED
+        return self.inputs, np.where(asked, self.labels, 0), asked
+
+
+def segment_of(target: AbstractTarget, samples: int, length: int, seed: int = 0) -> Segment:
+    """Sequences of a token memory, in memory."""
+    fine = target.vocabulary is not None and target.labels
+    require(fine, f"{target.kind} has real tokens", "a memory of integer tokens", "use recall …")
+    batch = target.sample(jax.random.key(seed), samples, length)
+    x, y, mask = (np.asarray(part) for part in batch)
+    labels = np.full(x.shape, IGNORED, np.int64)
+    rows = target.read.rows(length)
+    labels[:, rows] = np.where(mask, y, IGNORED)
+    return Segment(x.astype(np.int64), labels)
+
+
+def write_segment(segment: Segment, file: str | Path) -> Path:
+    place = Path(file).with_suffix(".npz")
+    require(not place.exists(), f"{place} exists", "a free place", "choose another name")
+    beside = place.with_name(f".{place.name}.tmp.npz")
+    np.savez_compressed(beside, inputs=segment.inputs, labels=segment.labels)
+    beside.replace(place)
+    return place
+
+
+def read_segment(file: str | Path) -> Segment:
+    try:
+        with np.load(file, allow_pickle=False) as held:
+            return Segment(held["inputs"], held["labels"])
+    except (OSError, ValueError, KeyError) as error:
+        wanted = "an .npz with inputs and labels"
+        raise InputError(f"{file} ({type(error).__name__})", wanted, "write_segment") from None
+
+
+def write_mad(segments: dict[str, Segment], folder: str | Path) -> Path:
+    """{"train": …, "test": …} as a MAD-style folder; it appears whole."""
+    place = Path(folder)
+    with whole_folder(place) as work:
+        for split, segment in segments.items():
+            require(split in SPLITS, f"split {split!r}", " or ".join(SPLITS), "rename it")
+            (work / split).mkdir()
+            np.save(work / split / INPUTS, segment.inputs)
+            np.save(work / split / TARGETS, segment.labels)
+    return place
+
+
+def read_mad(folder: str | Path, split: str = "train") -> Segment:
+    """One split; a folder without splits is the one that is asked for."""
+    place = Path(folder) / split
+    place = place if place.is_dir() else Path(folder)
+    try:
+        arrays = [np.load(place / name, allow_pickle=False) for name in (INPUTS, TARGETS)]
+    except (OSError, ValueError) as error:
+        wanted = f"a folder with {INPUTS} and {TARGETS}"
+        raise InputError(f"{place} ({type(error).__name__})", wanted, "write_mad") from None
+    return Segment(*arrays)

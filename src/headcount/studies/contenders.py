@@ -1,0 +1,122 @@
+"""Models that are compared, made equal in parameters, state or work per sequence by their width.
+
+transformer   dot products, a free number per lag, pre-norm
+dp-free       the same without dot products
+local         dot products that see the last 16 tokens (sliding window)
+gru, lstm     gated recurrences
+ssm           a diagonal linear recurrence (S4D, LRU)
+gated         a selective linear recurrence with a matrix state (Mamba, GLA)
+convolution   dilated causal convolutions
+"""
+
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from headcount.core.errors import unknown
+from headcount.model.cost import Cost, cost
+from headcount.studies.collection import MemoryTask
+from headcount.train.data import source_of
+from headcount.train.run_spec import read_model
+from headcount.train.weights import build
+
+LOCAL = 16
+WIDTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+
+
+class Measure(enum.StrEnum):
+    """What is made equal."""
+
+    PARAMETERS = "parameters"
+    STATE = "state"
+    WORK = "work"  # floating-point operations of a sequence, hence of equal training steps
+
+
+Maker = Callable[[MemoryTask, int], dict[str, Any]]  # task and width → fields of a model
+
+
+def _transformer(task: MemoryTask, width: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "layers": task.depth, "heads": 4, "width": width, "head_dim": max(2, width // 4),
+        "hidden": 2 * width, "norm": "pre-ln", "readout": "linear",
+        "bias": {"kind": "table", "window": task.length}, **changes,
+    }  # fmt: skip
+
+
+CONTENDERS: dict[str, Maker] = {
+    "transformer": lambda task, width: _transformer(task, width),
+    "dp-free": lambda task, width: _transformer(task, width, attention="dp-free"),
+    "local": lambda task, width: _transformer(
+        task, width, bias={"kind": "table", "window": min(LOCAL, task.length)}
+    ),
+    "gru": lambda task, width: {"kind": "gru", "width": width},
+    "lstm": lambda task, width: {"kind": "lstm", "width": width},
+    "ssm": lambda task, width: {"kind": "ssm", "width": width, "states": 8, "hidden": 2 * width},
+    "gated": lambda task, width: {
+        "kind": "gated", "width": width, "keys": max(4, width // 2), "values": max(4, width // 2),
+        "hidden": 2 * width, "layers": task.depth,
+    },
+    "convolution": lambda task, width: {
+        "kind": "convolution", "width": width, "layers": _depth(task.length), "size": 4,
+    },
+}  # fmt: skip
+
+
+def _depth(length: int) -> int:
+    """Layers of size 4 whose reach covers the sequence."""
+    depth = 1
+    while 4**depth < length:
+        depth += 1
+    return depth
+
+
+def maker(name: str) -> Maker:
+    if name not in CONTENDERS:
+        raise unknown("contender", name, list(CONTENDERS))
+    return CONTENDERS[name]
+
+
+def cost_of(task: MemoryTask, model: Mapping[str, Any]) -> Cost:
+    """From shapes alone."""
+    source, found = source_of(task.target, task.length, "float32"), []
+
+    def count(key: jax.Array) -> None:
+        made = build(read_model(model), source, key)
+        found.append(cost(made, task.length, task.target.read))
+
+    eqx.filter_eval_shape(count, jax.random.key(0))
+    return found[0]
+
+
+def amount(price: Cost, measure: Measure) -> int:
+    return {
+        Measure.PARAMETERS: price.parameters, Measure.STATE: price.state, Measure.WORK: price.flops,
+    }[measure]  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Sized:
+    """A contender at the width that comes nearest to a budget."""
+
+    name: str
+    model: dict[str, Any]
+    cost: Cost
+    off: float  # log2 of its amount over the budget
+
+
+def sized(name: str, task: MemoryTask, measure: Measure, budget: float) -> Sized:
+    """The nearest of WIDTHS, in ratio."""
+    import math
+
+    tried = []
+    for width in WIDTHS:
+        model = maker(name)(task, width)
+        price = cost_of(task, model)
+        tried.append(Sized(name, model, price, math.log2(amount(price, measure) / budget)))
+        if tried[-1].off > 1:
+            break
+    return min(tried, key=lambda found: abs(found.off))

@@ -1,0 +1,288 @@
+"""`study rivals`: Transformers against recurrences, convolutions and sliding windows on the same
+memories, made equal in parameters, in state, or in work.
+
+For each memory and contender: the learning rate is chosen on a pilot seed, the chosen one is run
+with the registered seeds, and what is left is put down to one of three causes:
+
+    approximation   no weights of this kind leave less than 1% of the variance
+    optimisation    known weights leave less, training did not find them
+    unknown         no weights of this size are known here
+
+A diagonal linear recurrence *is* a sum of exponentials: its floor is that of `fit` with a lin bias.
+"""
+
+import dataclasses
+import enum
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headcount.core.arguments import checked
+from headcount.core.errors import HeadcountError, require, unknown
+from headcount.experiments.floors import fitted
+from headcount.lab.study import Profile
+from headcount.lab.sweep.engine import AbstractEngine
+from headcount.lab.sweep.progress import Say, silent
+from headcount.model.cost import Cost
+from headcount.studies.collection import SHARE, MemoryTask, chosen
+from headcount.studies.contenders import (
+    CONTENDERS,
+    LOCAL,
+    Measure,
+    Sized,
+    amount,
+    cost_of,
+    maker,
+    sized,
+)
+from headcount.studies.known_floors import linear_kernel
+from headcount.studies.trials import Learned, learned, recipe, spec_of, trained
+from headcount.train.run_spec import RunSpec
+
+PILOT_SEED, FIRST_SEED = 11, 6000
+MODES = 8  # of a diagonal recurrence whose floor is computed: more contain them
+LAPTOP = ("lag-5", "lag-30", "parity-2", "exp-fast", "power-light", "choice", "two-hops", "recall",
+          "induction", "selective-copy")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How much a profile runs."""
+
+    memories: tuple[str, ...]
+    contenders: tuple[str, ...]
+    steps: int
+    seeds: int
+    rates: tuple[float, ...]
+    compiler: str
+
+
+EFFORTS = {
+    Profile.SMOKE: Effort(
+        ("lag-5", "recall"), ("transformer", "gru", "ssm"), 60, 3, (3e-3,), "low"
+    ),
+    Profile.LAPTOP: Effort(LAPTOP, tuple(CONTENDERS), 1500, 5, (3e-3, 1e-2), "medium"),
+    Profile.FULL: Effort((), tuple(CONTENDERS), 5000, 10, (1e-3, 3e-3, 1e-2), "high"),
+}
+BUDGET_WIDTH = 24  # of the Transformer whose amount is the budget
+
+
+class Cause(enum.StrEnum):
+    """Why a memory was not reached."""
+
+    REACHED = "reached"
+    APPROXIMATION = "approximation"
+    OPTIMISATION = "optimisation"
+    UNKNOWN = "unknown"
+
+
+@dataclasses.dataclass(frozen=True)
+class Minimum:
+    """The smallest model known for a memory (`plan`)."""
+
+    layers: int
+    heads: int
+    parameters: int
+    construction: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    """One contender on one memory."""
+
+    task: MemoryTask
+    model: str
+    size: Cost
+    learned: Learned
+    floor: float | None  # share of the variance: what it must leave, or can come down to
+    minimum: Minimum | None
+
+    @property
+    def reached(self) -> bool:
+        return self.learned.reached(self.task)
+
+    @property
+    def cause(self) -> Cause:
+        if self.reached:
+            return Cause.REACHED
+        if self.floor is None:
+            return Cause.UNKNOWN
+        return Cause.APPROXIMATION if self.floor > SHARE else Cause.OPTIMISATION
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "memory": self.task.name, "family": str(self.task.family), "model": self.model,
+            "learned": self.learned.loss, "accuracy": self.learned.accuracy,
+            "interval": self.learned.interval.to_json(), "floor": self.floor,
+            "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
+            "reached": self.reached, "cause": str(self.cause), "seeds": len(self.learned.losses),
+            **dataclasses.asdict(self.size),
+        }  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Rivals:
+    """Every contender on every memory."""
+
+    measure: Measure
+    profile: Profile
+    rows: tuple[Rival, ...]
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Contender → (memories reached, memories tried)."""
+        found: dict[str, tuple[int, int]] = {}
+        for row in self.rows:
+            got, of = found.get(row.model, (0, 0))
+            found[row.model] = (got + row.reached, of + 1)
+        return found
+
+    def sentences(self) -> tuple[str, ...]:
+        ranked = sorted(self.counts().items(), key=lambda item: -item[1][0])
+        told = ", ".join(f"{name} {got} of {of}" for name, (got, of) in ranked)
+        said = [f"At equal {self.measure}, memories reached: {told}."]
+        for cause in (Cause.APPROXIMATION, Cause.OPTIMISATION):
+            missed = [f"{r.model} on {r.task.name}" for r in self.rows if r.cause is cause]
+            if missed:
+                rest = f" and {len(missed) - 8} more" if len(missed) > 8 else ""
+                said.append(f"Missed for {cause}: {', '.join(missed[:8])}{rest}.")
+        return tuple(said)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "equal": str(self.measure), "profile": str(self.profile),
+            "rows": [row.to_json() for row in self.rows], "sentences": list(self.sentences()),
+        }  # fmt: skip
+
+
+@checked
+def rivals(
+    memories: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    *,
+    equal: str = "parameters",
+    profile: str = "laptop",
+    folder: str | Path = "rivals",
+    engine: AbstractEngine | None = None,
+    say: Say = silent,
+) -> Rivals:
+    """Train every contender on every memory at an equal amount of `equal`."""
+    if profile not in list(Profile):
+        raise unknown("profile", profile, list(Profile))
+    if equal not in list(Measure):
+        raise unknown("measure", equal, list(Measure))
+    effort, measure = EFFORTS[Profile(profile)], Measure(equal)
+    tasks = chosen(list(memories or effort.memories))
+    names = list(models or effort.contenders)
+    for name in names:
+        maker(name)
+    require(tasks and names, "nothing to compare", "a memory and a model", "name some")
+    sizes = {(t.name, n): sized(n, t, measure, budget(t, measure)) for t in tasks for n in names}
+    place = _ready(folder)
+    rates = _pilot(tasks, sizes, effort, place, engine, say)
+    runs = {
+        key: _runs(task, sizes[key].model, effort, rates[key])
+        for task in tasks
+        for name in names
+        for key in ((task.name, name),)
+    }
+    finals = trained([spec for specs in runs.values() for spec in specs], place, engine, say)
+    rows = [
+        Rival(task, name, sizes[task.name, name].cost,
+              learned(runs[task.name, name], finals), floor_of(task, name), minimum_of(task))
+        for task in tasks
+        for name in names
+    ]  # fmt: skip
+    return Rivals(measure, Profile(profile), tuple(rows))
+
+
+def planned(
+    memories: Sequence[str] | None, models: Sequence[str] | None, equal: str, profile: str
+) -> list[RunSpec]:
+    """Pilot and runs: what a dry run counts."""
+    effort, measure = EFFORTS[Profile(profile)], Measure(equal)
+    specs = []
+    for task in chosen(list(memories or effort.memories)):
+        for name in models or effort.contenders:
+            model = sized(name, task, measure, budget(task, measure)).model
+            specs += _runs(task, model, effort, effort.rates[0])
+            if len(effort.rates) > 1:
+                trains = [recipe(task, effort.steps, lr, effort.compiler) for lr in effort.rates]
+                specs += [spec_of(task, model, train, PILOT_SEED) for train in trains]
+    return specs
+
+
+def budget(task: MemoryTask, measure: Measure) -> int:
+    """What a Transformer of a standard width takes."""
+    return amount(cost_of(task, maker("transformer")(task, BUDGET_WIDTH)), measure)
+
+
+def _ready(folder: str | Path) -> Path:
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    return place / "runs.sqlite"
+
+
+def _runs(task: MemoryTask, model: dict[str, Any], effort: Effort, lr: float) -> list[RunSpec]:
+    train = recipe(task, effort.steps, lr, effort.compiler)
+    return [spec_of(task, model, train, FIRST_SEED + i) for i in range(effort.seeds)]
+
+
+def _pilot(
+    tasks: Sequence[MemoryTask], sizes: dict[tuple[str, str], Sized], effort: Effort, store: Path,
+    engine: AbstractEngine | None, say: Say,
+) -> dict[tuple[str, str], float]:  # fmt: skip
+    """The learning rate of each contender on each memory, by one pilot seed."""
+    if len(effort.rates) == 1:
+        return dict.fromkeys(sizes, effort.rates[0])
+    by_name = {task.name: task for task in tasks}
+    tried = {
+        (key, lr): spec_of(by_name[key[0]], size.model,
+                           recipe(by_name[key[0]], effort.steps, lr, effort.compiler), PILOT_SEED)
+        for key, size in sizes.items()
+        for lr in effort.rates
+    }  # fmt: skip
+    finals = trained(list(tried.values()), store, engine, say)
+    return {
+        key: min(effort.rates, key=lambda lr: learned([tried[key, lr]], finals).loss)
+        for key in sizes
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def floor_of(task: MemoryTask, name: str) -> float | None:
+    """The share of the variance that a contender must leave, or can come down to, on a linear
+    memory; None where nothing is known.
+
+    A free number per lag, or a convolution that covers the sequence, holds any kernel: 0. One layer
+    that sees the last tokens only leaves all that lies further back. A diagonal recurrence reaches
+    what few real modes reach; where that is not enough, its other modes may do better: unknown.
+    """
+    kernel = linear_kernel(task.target)
+    if kernel is None:
+        return None
+    if name in ("dp-free", "transformer", "convolution"):
+        return 0.0
+    if name == "local" and task.depth == 1:
+        energy = kernel.values(task.length) ** 2
+        return float(energy[LOCAL:].sum() / energy.sum())
+    if name != "ssm":
+        return None
+    fit = fitted(kernel, "lin", MODES, task.length, certify=False, residual=True)
+    left = float((fit.errors.absolute.l2 / fit.errors.kernel.l2) ** 2)
+    return left if left <= SHARE else None
+
+
+@functools.lru_cache(maxsize=256)
+def minimum_of(task: MemoryTask) -> Minimum | None:
+    """The smallest model that `plan` finds for an error of 0.1."""
+    from headcount.construct.plan import plan
+
+    try:
+        best = plan(task.target, tol=0.1, length=task.length).recommended
+    except HeadcountError:
+        return None
+    if best is None or best.architecture is None or best.parameters is None:
+        return None
+    a = best.architecture
+    return Minimum(a.layers, a.heads, best.parameters, best.construction)

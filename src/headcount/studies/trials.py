@@ -1,0 +1,85 @@
+"""Training one model on one memory with several seeds: what rivals and the zoo share."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headcount.core.errors import CheckFailed
+from headcount.lab.judge.statistics import Interval, median_interval
+from headcount.lab.sweep.driver import sweep
+from headcount.lab.sweep.engine import AbstractEngine
+from headcount.lab.sweep.progress import Say, progress_teller
+from headcount.lab.sweep.schema import FINISHED
+from headcount.lab.sweep.store import Store
+from headcount.studies.collection import MemoryTask
+from headcount.train.run_spec import RunSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class Learned:
+    """What several seeds of one model reached on one memory."""
+
+    losses: tuple[float, ...]  # the share of the variance left, or nats; inf where it diverged
+    accuracies: tuple[float, ...] = ()
+
+    @property
+    def loss(self) -> float:
+        return float(np.median(self.losses))
+
+    @property
+    def interval(self) -> Interval:
+        return median_interval(np.array(self.losses))
+
+    @property
+    def accuracy(self) -> float | None:
+        return float(np.median(self.accuracies)) if self.accuracies else None
+
+    def reached(self, task: MemoryTask) -> bool:
+        return task.reached(self.loss, self.accuracy)
+
+
+def recipe(task: MemoryTask, steps: int, lr: float, effort: str) -> dict[str, Any]:
+    return {
+        "steps": steps, "lr": lr, "length": task.length, "batch": 64,
+        "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.02},
+        "optimiser": {"b2": 0.98, "clip": 1.0}, "evaluation": {"batches": 16}, "log": 4,
+        "effort": effort,
+    }  # fmt: skip
+
+
+def spec_of(
+    task: MemoryTask, model: Mapping[str, Any], train: Mapping[str, Any], seed: int
+) -> RunSpec:
+    return RunSpec.from_values(
+        {"memory": task.text, "model": dict(model), "train": dict(train), "seed": seed}
+    )
+
+
+def trained(
+    specs: Sequence[RunSpec], store: Path, engine: AbstractEngine | None, say: Say
+) -> dict[str, dict[str, float]]:
+    """The final figures of every run, by content hash; what is stored already is not run again."""
+    unique = {spec.content_hash: spec for spec in specs}
+    watch = progress_teller(say)
+    summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
+    if summary.interrupted:
+        raise KeyboardInterrupt
+    with Store(store, read_only=True) as opened:
+        rows = {row.id: row for row in opened.rows(set(unique))[0]}
+    failed = [row for row in rows.values() if row.status != FINISHED]
+    if failed or summary.missing:
+        raise CheckFailed(f"{len(failed)} runs failed, {summary.missing} are missing; run again")
+    return {id: row.record["final"] for id, row in rows.items()}
+
+
+def learned(specs: Sequence[RunSpec], finals: Mapping[str, Mapping[str, float]]) -> Learned:
+    """The seeds of one model on one memory."""
+    found = [finals[spec.content_hash] for spec in specs]
+    losses = tuple(f.get("relative_loss", f.get("eval_loss", math.inf)) for f in found)
+    right = tuple(f["accuracy"] for f in found if "accuracy" in f)
+    diverged_labels = bool(right) and len(right) < len(found)
+    return Learned(losses, (*right, *(0.0 for f in found if not f)) if diverged_labels else right)

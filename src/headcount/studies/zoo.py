@@ -1,0 +1,241 @@
+"""`zoo`: one model against the whole collection of memories, beside the smallest known.
+
+A model is one of
+
+    text or fields   "gru:width=32", {"layers": 2, "heads": 4, …}: a Transformer or a baseline,
+                     trained here as one resumable sweep
+    a contender      "transformer", "gated", …: sized as in `study rivals`
+    a function       task → predictor: the user's own model with the user's own training; a
+                     predictor maps x (as `task.batches` gives it) to answers [B, R, o]
+    nn.Module maker  `torch_model(make)`: task → module, trained by a plain Adam loop
+
+Worked example: a "model" that knows nothing reaches nothing.
+
+    >>> import numpy as np
+    >>> profile = zoo(lambda task: lambda x: np.zeros((len(x), 1, 1)), ["lag-1", "lag-5"])
+    >>> profile.reached, len(profile.rows)
+    (0, 2)
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headcount.core.arguments import checked
+from headcount.core.errors import InputError, require, unknown
+from headcount.lab.study import Profile
+from headcount.lab.sweep.engine import AbstractEngine
+from headcount.lab.sweep.progress import Say, silent
+from headcount.studies.collection import MemoryTask, chosen
+from headcount.studies.contenders import CONTENDERS, cost_of, maker
+from headcount.studies.rivals import BUDGET_WIDTH, EFFORTS, FIRST_SEED, Effort, Minimum, minimum_of
+from headcount.studies.trials import Learned, learned, recipe, spec_of, trained
+from headcount.train.run_spec import RunSpec, read_model
+
+TEST_SEED, TESTS, BATCH = 4242, 10, 200
+Predictor = Callable[[np.ndarray], Any]
+OwnModel = Callable[[MemoryTask], Predictor]
+
+
+@dataclasses.dataclass(frozen=True)
+class ZooRow:
+    """One memory."""
+
+    task: MemoryTask
+    learned: Learned
+    minimum: Minimum | None
+    layers: int | None = None
+    parameters: int | None = None
+    refused: str = ""  # why the model cannot be asked
+
+    @property
+    def reached(self) -> bool:
+        return not self.refused and self.learned.reached(self.task)
+
+    @property
+    def spare_layers(self) -> int:
+        """Layers beyond those of the smallest model known, where the memory is reached."""
+        if not self.reached or self.layers is None or self.minimum is None:
+            return 0
+        return max(0, self.layers - self.minimum.layers)
+
+    def to_json(self) -> dict[str, Any]:
+        found = None if self.refused else self.learned
+        return {
+            "memory": self.task.name, "family": str(self.task.family),
+            "learned": found and found.loss, "accuracy": found and found.accuracy,
+            "interval": found and found.interval.to_json(), "floor": None,
+            "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
+            "reached": self.reached, "layers": self.layers, "parameters": self.parameters,
+            "refused": self.refused,
+        }  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class ZooProfile:
+    """A model's profile over the collection."""
+
+    model: str
+    rows: tuple[ZooRow, ...]
+
+    @property
+    def reached(self) -> int:
+        return sum(row.reached for row in self.rows)
+
+    def sentences(self) -> tuple[str, ...]:
+        said = [f"{self.model} reaches {self.reached} of {len(self.rows)} memories."]
+        said += [
+            f"On {row.task.name} it uses {row.layers} layers where {row.minimum.layers} suffice."
+            for row in self.rows
+            if row.spare_layers and row.minimum is not None
+        ]
+        return tuple(said)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"model": self.model, "reached": self.reached, "memories": len(self.rows),
+                "rows": [row.to_json() for row in self.rows],
+                "sentences": list(self.sentences())}  # fmt: skip
+
+
+@checked
+def zoo(
+    model: str | Mapping[str, Any] | OwnModel,
+    memories: Sequence[str] | None = None,
+    *,
+    profile: str = "laptop",
+    folder: str | Path | None = None,
+    engine: AbstractEngine | None = None,
+    minima: bool = False,
+    say: Say = silent,
+) -> ZooProfile:
+    """A model's profile. `minima` also plans the smallest model of every memory."""
+    if profile not in list(Profile):
+        raise unknown("profile", profile, list(Profile))
+    tasks = chosen(list(memories or EFFORTS[Profile(profile)].memories))
+    if callable(model):
+        rows = [_own(model, task, minima) for task in tasks]
+        return ZooProfile(getattr(model, "__name__", "your model"), tuple(rows))
+    require(folder is not None, "a model to train", "a folder for its runs", "pass folder=")
+    return _trained(model, tasks, Profile(profile), Path(folder or "zoo"), engine, minima, say)
+
+
+def _own(model: OwnModel, task: MemoryTask, minima: bool) -> ZooRow:
+    """Test losses of the user's predictor, on sequences of a seed of their own."""
+    predictor = model(task)
+    off, total, right, counted = [], [], 0.0, 0
+    batches = task.batches(TEST_SEED, BATCH)
+    for _ in range(TESTS):
+        x, y, mask = next(batches)
+        answer = np.asarray(predictor(x), np.float64)
+        shape = (*y.shape, task.target.outputs) if task.target.labels else y.shape
+        require(answer.shape == shape, f"answers of shape {list(answer.shape)} on {task.name}",
+                f"{list(shape)}", "return one answer per read")  # fmt: skip
+        if task.target.labels:
+            right += float((answer.argmax(-1) == y)[mask].sum())
+            counted += int(mask.sum())
+        else:
+            off.append((answer - y)[mask])
+            total.append(y[mask])
+    minimum = minimum_of(task) if minima else None
+    if task.target.labels:
+        accuracy = right / max(1, counted)
+        return ZooRow(task, Learned((1 - accuracy,), (accuracy,)), minimum)
+    share = np.mean(np.concatenate(off) ** 2) / np.var(np.concatenate(total))
+    return ZooRow(task, Learned((float(share),)), minimum)
+
+
+def planned(
+    model: str | Mapping[str, Any], memories: Sequence[str] | None, profile: str
+) -> list[RunSpec]:
+    """The runs of memories that the model can be asked: what a dry run counts."""
+    if profile not in list(Profile):
+        raise unknown("profile", profile, list(Profile))
+    effort = EFFORTS[Profile(profile)]
+    specs: list[RunSpec] = []
+    tasks = chosen(list(memories or effort.memories))
+    _fields(model, tasks[0])  # an unknown model is no memory's fault
+    for task in tasks:
+        with contextlib.suppress(InputError):
+            specs += _specs(model, task, effort)
+    return specs
+
+
+def _specs(model: str | Mapping[str, Any], task: MemoryTask, effort: Effort) -> list[RunSpec]:
+    """The seeds of the model on a memory; what does not fit it is refused."""
+    fields = _fields(model, task)
+    cost_of(task, fields)  # builds it
+    train = recipe(task, effort.steps, effort.rates[0], effort.compiler)
+    return [spec_of(task, fields, train, FIRST_SEED + i) for i in range(effort.seeds)]
+
+
+def _trained(
+    model: str | Mapping[str, Any], tasks: Sequence[MemoryTask], profile: Profile, folder: Path,
+    engine: AbstractEngine | None, minima: bool, say: Say,
+) -> ZooProfile:  # fmt: skip
+    effort = EFFORTS[profile]
+    folder.mkdir(parents=True, exist_ok=True)
+    runs, refused, rows = {}, {}, []
+    _fields(model, tasks[0])  # an unknown model is no memory's fault
+    for task in tasks:
+        try:
+            runs[task.name] = _specs(model, task, effort)
+        except InputError as error:
+            refused[task.name] = str(error)
+    asked = f"{model} on {len(tasks)} memories"
+    require(runs, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}")
+    every = [spec for specs in runs.values() for spec in specs]
+    finals = trained(every, folder / "runs.sqlite", engine, say)
+    for task in tasks:
+        minimum = minimum_of(task) if minima else None
+        if task.name in refused:
+            rows.append(ZooRow(task, Learned(()), minimum, refused=refused[task.name]))
+            continue
+        fields = _fields(model, task)
+        layers, size = int(fields.get("layers", 1)), cost_of(task, fields).parameters
+        found = learned(runs[task.name], finals)
+        rows.append(ZooRow(task, found, minimum, layers, size))
+    return ZooProfile(str(model), tuple(rows))
+
+
+def _fields(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:
+    """The fields of the model for one memory: a contender's depend on the task."""
+    if isinstance(model, str) and model in CONTENDERS:
+        return maker(model)(task, BUDGET_WIDTH)
+    return read_model(model).to_plain()
+
+
+def torch_model(make: Callable[[MemoryTask], Any], steps: int = 1000, lr: float = 3e-3) -> OwnModel:
+    """The user's `nn.Module` maker as a model of the zoo: modules map x to answers [B, R, o]."""
+    try:
+        import torch
+    except ImportError:
+        wanted = ("the extra torch", "pip install torch")
+        raise InputError("PyTorch is not installed", *wanted) from None
+
+    def fitted(task: MemoryTask) -> Predictor:
+        module = make(task)
+        optimiser = torch.optim.Adam(module.parameters(), lr=lr)
+        batches = task.batches(seed=1, batch=64)
+        for _ in range(steps):
+            x, y, mask = (torch.from_numpy(np.array(part)) for part in next(batches))
+            answer = module(x)
+            if task.target.labels:
+                loss = torch.nn.functional.cross_entropy(answer[mask], y[mask].long())
+            else:
+                loss = ((answer - y)[mask] ** 2).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+
+        def predict(x: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return module(torch.from_numpy(np.array(x))).numpy()
+
+        return predict
+
+    fitted.__name__ = getattr(make, "__name__", "torch model")
+    return fitted

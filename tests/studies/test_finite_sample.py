@@ -1,0 +1,147 @@
+"""The decomposition of the risk: it adds up, and where all terms are known it finds them."""
+
+import json
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.lab.sweep.local_engine import LocalEngine
+from headcount.memory.named import targets
+from headcount.studies import finite_sample as study
+from headcount.studies.decomposition import Floor, RiskPoint, Term
+from headcount.studies.finite_sample import Design, finite_sample
+from headcount.studies.known_floors import floor_of, linear_kernel
+from headcount.studies.sample_planner import samples_needed
+from headcount.theory.path_norm import path_norm
+from headcount.theory.sample_bounds import least_squares_risk
+
+TARGET, TAPS, SIGMA = "essential:kernel=exp:0.3,inputs=gaussian", 8, 0.5
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("known")
+    engine = LocalEngine(1)
+    return finite_sample(TARGET, f"filter:taps={TAPS}", noise=SIGMA, profile="smoke", error=0.05,
+                         sizes=[40, 400], folder=folder, engine=engine)  # fmt: skip
+
+
+def test_the_terms_add_up_to_the_risk(known):
+    for point in known.curve:
+        total = math.fsum(term.value for term in point.terms.values())
+        assert total == pytest.approx(point.risk.value, rel=1e-9)
+
+
+def test_known_terms_are_found_within_their_intervals(known):
+    missed = math.exp(-0.6 * TAPS) / -math.expm1(-0.6)  # sum_{s >= taps} e^{-0.6 s}
+    for point in known.curve:
+        terms = point.terms
+        assert terms[Term.APPROXIMATION].value == pytest.approx(missed, rel=1e-3)
+        assert terms[Term.PRECISION].value == 0
+        for term, truth in (
+            (Term.OPTIMISATION, 0.0),
+            (Term.ESTIMATION, least_squares_risk(math.sqrt(SIGMA**2 + missed), TAPS + 1, point.n)),
+        ):
+            found = terms[term]
+            reach = 1.5 * (found.interval.high - found.interval.low)  # three 90% half-widths
+            assert abs(found.value - truth) <= reach + 2e-3, (term, point.n)
+
+
+def test_the_answer_is_a_document_and_sentences(known):
+    document = json.loads(json.dumps(known.to_json()))
+    assert set(document) >= {"curve", "bounds", "n_needed", "sentences"}
+    first = document["curve"][0]
+    assert set(first) >= {"n", "risk", "approximation", "precision", "estimation", "optimisation"}
+    assert document["n_needed"]["error"] == 0.05
+    assert 40 < document["n_needed"]["n"] < 400
+    assert known.needed.dominant in document["sentences"][1]
+
+
+def test_an_error_below_fresh_data_needs_no_number_of_samples():
+    found = samples_needed([10, 100], np.array([[1.0, 1.0], [0.1, 0.1]]), 0.01, fresh=0.02)
+    assert found.n is None
+
+
+def test_beyond_the_largest_size_the_answer_says_that_it_is_drawn_on():
+    sizes = [100, 1000, 10_000]
+    risks = np.array([[10 / n] * 3 for n in sizes])
+    found = samples_needed(sizes, risks, 1e-4, 0.0)
+    assert found.extrapolated
+    assert found.n == pytest.approx(1e5, rel=0.01)
+
+
+def test_an_unknown_floor_is_part_of_optimisation():
+    point = RiskPoint(10, {}, np.array([0.3, 0.2, 0.4]), np.array([0.1, 0.1, 0.2]), Floor())
+    terms = point.terms
+    assert terms[Term.APPROXIMATION] is None
+    assert terms[Term.OPTIMISATION].value == pytest.approx(0.4 / 3)
+    assert point.dominant is Term.ESTIMATION
+    assert point.to_json()["approximation"] is None
+
+
+def test_floors_of_heads_and_tables():
+    target = targets.build("essential:kernel=power:0.5")
+    model = study.default_model(target, 64) | {"heads": 2}
+    one, two = (floor_of(target, model | {"heads": h}, 64) for h in (1, 2))
+    assert 0 < two.approximation < one.approximation
+    fixed = targets.build("fixed:lags=1+3")
+    known = floor_of(fixed, study.default_model(fixed, 16), 16)
+    assert known.approximation == pytest.approx(0, abs=1e-9)
+    assert floor_of(fixed, {"attention": "dot", "bias": "lin"}, 16).approximation is None
+    assert linear_kernel(targets.build("prop42")) is None
+
+
+def test_the_path_norm_of_a_network_is_that_of_its_neurons():
+    from headcount.model.spec import ModelSpec
+
+    spec = ModelSpec(heads=2, width=3, head_dim=2, hidden=4, attention="dp-free", bias="lin")
+    model = spec.build(jax.random.key(0), dim=1)
+    found, length = path_norm(model, 5), 5
+    ffn, layer = model.layers[0].ffn, model.layers[0]
+    units = np.eye(length)[:, :, None]  # one token each, [N, N, 1]
+
+    def neurons(x):
+        stream = model.embedding.stream(x)
+        seen = stream.at(slice(4, 5)) + layer.attention(stream, np.array([4]))
+        return np.asarray(seen @ ffn.w_in.T + ffn.offset)[:, 0]  # [B, m]
+
+    zero = neurons(np.zeros((1, length, 1), np.float32))[0]
+    slopes = neurons(units.astype(np.float32)) - zero  # [N, m]
+    q = np.abs(np.asarray(ffn.w_out)[0]) @ (np.abs(slopes).sum(0) + np.abs(zero))
+    assert found == pytest.approx(float(q), rel=1e-4)
+    assert (
+        path_norm(ModelSpec(layers=2, attention="dp-free").build(jax.random.key(0), dim=1), 5)
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"profile": "huge"}, "profile"),
+        ({"over": "colour"}, "axis"),
+        ({"error": -1.0}, "error"),
+        ({"sizes": [10, 10]}, "different"),
+        ({"sizes": [0]}, "whole numbers"),
+        ({"over": "heads", "samples": 0}, "samples"),
+        ({"sizes": [10**9]}, "GB"),
+        ({"length": 1, "target": "fixed:lags=3"}, "at least 4"),
+        ({"noise": -1.0}, "sigma"),
+        ({"model": "filtr"}, "filter"),
+    ],
+)
+def test_nonsense_is_refused_before_any_work(changes, message):
+    base = {"target": TARGET, "model": None, "noise": 0.0, "series": False, "over": "n"}
+    base |= {"sizes": None, "samples": 100, "error": None, "length": None, "profile": "smoke"}
+    with pytest.raises(InputError, match=message):
+        Design.of(**(base | changes))
+
+
+def test_a_series_counts_its_blocks():
+    design = Design.of(TARGET, None, 0.1, True, "n", [100], 0, None, 16, "smoke")
+    made = design.observed.sample(jax.random.key(0), 7, 16)
+    np.testing.assert_array_equal(made.x[0, 1:], made.x[1, :-1])  # windows overlap
+    assert design.observed.held_out() == design.target

@@ -1,0 +1,97 @@
+"""Contenders of equal size, causes of failure, the zoo with a model of the user's own."""
+
+import math
+
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.lab.study import Profile
+from headcount.model.cost import Cost
+from headcount.studies import zoo as zoo_module
+from headcount.studies.collection import COLLECTION, by_name, chosen
+from headcount.studies.contenders import CONTENDERS, Measure, amount, sized
+from headcount.studies.rivals import Cause, Rival, Rivals, budget, floor_of, planned
+from headcount.studies.trials import Learned, learned
+from headcount.studies.zoo import zoo
+
+SMALL = Cost(10, 10, 10)
+
+
+@pytest.mark.parametrize("measure", [Measure.PARAMETERS, Measure.WORK])
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_contenders_come_near_the_budget(name, measure):
+    task = by_name("two-hops")
+    found = sized(name, task, measure, budget(task, measure))
+    assert abs(found.off) < 1, found
+    assert amount(found.cost, measure) == pytest.approx(
+        budget(task, measure) * 2**found.off, rel=1e-9
+    )
+
+
+def row(loss, accuracy=(), floor=None, name="lag-5"):
+    return Rival(by_name(name), "ssm", SMALL, Learned((loss,) * 3, accuracy), floor, None)
+
+
+def test_causes_follow_from_floors():
+    assert row(1e-3).cause is Cause.REACHED
+    assert row(0.5).cause is Cause.UNKNOWN
+    assert row(0.5, floor=0.2).cause is Cause.APPROXIMATION
+    assert row(0.5, floor=1e-6).cause is Cause.OPTIMISATION
+    assert not row(1e-9, accuracy=(0.9,) * 3, name="recall").reached
+    found = Rivals(Measure.PARAMETERS, Profile.SMOKE, (row(0.5, floor=0.2),))
+    assert "Missed for approximation: ssm on lag-5." in found.sentences()
+
+
+def test_a_diagonal_recurrence_has_the_floor_of_a_sum_of_exponentials():
+    assert floor_of(by_name("exp-fast"), "ssm") == pytest.approx(0, abs=1e-9)
+    assert floor_of(by_name("lag-30"), "ssm") is None  # complex modes may do better than real ones
+    assert floor_of(by_name("lag-30"), "local") == 1.0
+    assert floor_of(by_name("lag-5"), "local") == 0.0
+    assert floor_of(by_name("recall"), "ssm") is None
+
+
+def test_a_diverged_run_counts_as_lost():
+    class Spec:
+        def __init__(self, name):
+            self.content_hash = name
+
+    finals = {"a": {"eval_loss": 0.1, "accuracy": 1.0}, "b": {}}
+    found = learned([Spec("a"), Spec("b")], finals)
+    assert found.losses == (0.1, math.inf)
+    assert sorted(found.accuracies) == [0.0, 1.0]
+
+
+def test_a_model_of_ones_own_is_asked_every_memory():
+    def exact(task):
+        return lambda x: task.target.reference(x)
+
+    profile = zoo(exact, ["lag-5", "product", "exp-fast"])
+    assert profile.reached == len(profile.rows) == 3
+    assert profile.sentences()[0] == "exact reaches 3 of 3 memories."
+    with pytest.raises(InputError, match="one answer per read"):
+        zoo(lambda task: lambda x: np.zeros(3), ["lag-5"])
+    with pytest.raises(InputError, match="folder"):
+        zoo("gru")
+
+
+def test_labels_are_judged_by_accuracy():
+    def right(task):
+        return lambda x: np.eye(task.target.outputs)[np.maximum(task.target.reference(x), 0)]
+
+    assert zoo(right, ["recall"]).reached == 1
+
+
+def test_what_a_model_cannot_be_asked_is_told_not_dropped():
+    specs = zoo_module.planned("filter:taps=4", ["lag-1", "recall"], "smoke")
+    assert {spec.memory.kind for spec in specs} == {"fixed"}
+    with pytest.raises(InputError, match="grru"):
+        zoo_module.planned("grru", ["lag-1"], "smoke")
+
+
+def test_names_are_checked_and_runs_counted():
+    assert len({task.name for task in COLLECTION}) == len(COLLECTION) >= 22
+    assert [t.name for t in chosen(["recall", "lag-1"])] == ["lag-1", "recall"]
+    with pytest.raises(InputError, match="memory of the zoo"):
+        chosen(["nothing"])
+    assert len(planned(["lag-1"], ["gru", "ssm"], "parameters", "smoke")) == 2 * 3
