@@ -1,0 +1,168 @@
+"""A diagnosis in words, made from its values alone."""
+
+from collections.abc import Callable, Sequence
+
+from headcount.diagnose.clock import Clock
+from headcount.diagnose.kernel_tail import TailClass
+from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory, Reason
+from headcount.diagnose.samples import Note, Setting
+
+MANY = 8  # lags that are named one by one
+
+
+def listed(items: Sequence[object]) -> str:
+    """'1, 2 and 9'."""
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def sentence(found: Diagnosis) -> str:
+    """The answer in one sentence."""
+    parts = [_given_clock(found), _memory(found)]
+    if found.advice is not None and found.memory is not Memory.UNDECIDED:
+        parts.append(f"; {advice_words(found.advice)}")
+    whole = "".join(parts) + "."
+    return whole[0].upper() + whole[1:]
+
+
+def _given_clock(found: Diagnosis) -> str:
+    words = clock_words(found.clock)
+    return f"given {words}, " if words and found.reason is not Reason.SHIFT_OR_LAG else ""
+
+
+def clock_words(clock: Clock | None) -> str:
+    if not clock:
+        return ""
+    parts = []
+    if clock.degree:
+        parts.append("a linear trend" if clock.degree == 1 else "a quadratic trend")
+    parts += [f"a period of {period.length:.2f}" for period in clock.periods]
+    if clock.step is not None:
+        parts.append(f"a shift of the level at element {clock.step}")
+    return listed(parts)
+
+
+def _explained(found: Diagnosis) -> str:
+    if found.r2 is None:
+        return ""
+    kind = f"{100 * found.r2:.0f} % of the nats" if found.method.tokens else f"R² {found.r2:.2f}"
+    return f" ({kind} on held-out rows)"
+
+
+def _memory(found: Diagnosis) -> str:
+    answer = "the next element" if found.method.setting is Setting.SELF else "the answer"
+    says: dict[Memory, Callable[[], str]] = {
+        Memory.NONE: lambda: _none(found, answer),
+        Memory.FIXED: lambda: f"{answer} depends on {_lags(found)}{_explained(found)}",
+        Memory.ADAPTIVE: lambda: f"{answer} {_adaptive(found)}{_explained(found)}",
+        Memory.ESSENTIAL: lambda: (
+            f"{answer} depends on all lags, {_tail(found)}{_explained(found)}"
+        ),
+        Memory.UNDECIDED: lambda: _undecided(found, answer),
+    }
+    return says[found.memory]()
+
+
+def _none(found: Diagnosis, answer: str) -> str:
+    words = f"no memory of {answer} was found up to lag {found.method.max_lag}"
+    if found.variance is not None:
+        words += f", but its variance depends on lag {found.variance.lag}"
+    return words
+
+
+def _lags(found: Diagnosis) -> str:
+    lags = found.lags
+    channels = {lag.channel for lag in lags}
+    names = [f"{x.channel} at {x.lag}" if len(channels) > 1 else x.lag for x in lags[:MANY]]
+    more = f" and {len(lags) - MANY} more" if len(lags) > MANY else ""
+    together = " together" if any(lag.partners for lag in lags) else ""
+    return f"lag{'s' if len(lags) > 1 else ''} {listed(names)}{more}{together}"
+
+
+def _adaptive(found: Diagnosis) -> str:
+    if found.addressing is Addressing.CONTENT and found.recall is not None:
+        rule = found.recall
+        beside = "after" if rule.offset > 0 else "before"
+        key = "element" if rule.key_length == 1 else f"{rule.key_length} elements"
+        where = "" if rule.key_lag == 0 else f" (ending {rule.key_lag} before the newest)"
+        return (
+            f"is, in {100 * rule.weight:.0f} % of matches, what stood {abs(rule.offset)} {beside}"
+            f" the latest earlier match of the newest {key}{where}"
+        )
+    deepest = max(entry.level for entry in found.map)
+    lags = sorted({lag for entry in found.map if entry.level == deepest for lag in entry.lags})
+    by = "the newest element" if deepest == 1 else f"what {deepest - 1} earlier reading(s) found"
+    return f"reads one of the lags {listed(lags)}, chosen by {by}"
+
+
+def _tail(found: Diagnosis) -> str:
+    tail = found.tail
+    if tail is None or tail.shape is TailClass.NEITHER:
+        return "by a kernel that is neither exponential nor a power law (at 1 %)"
+    if tail.shape is TailClass.UNDECIDED or tail.rate is None or tail.interval is None:
+        return "by a kernel whose tail cannot be told"
+    low, high = tail.interval
+    name = "exponentially at rate" if tail.shape is TailClass.EXP else "by a power law of exponent"
+    return f"decaying {name} {tail.rate:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _undecided(found: Diagnosis, answer: str) -> str:
+    assert found.reason is not None
+    words = f"undecided: {found.reason}"
+    if found.reason is Reason.SHIFT_OR_LAG and found.clock is not None:
+        words += f" (element {found.clock.step}, {_lags(found) if found.lags else 'lag 1'})"
+    elif found.suspected is not None and found.lags:
+        words += f"; {answer} depends at least on {_lags(found)}{_explained(found)}"
+    elif found.lags:
+        words += f" ({_lags(found)})"
+    return words
+
+
+def advice_words(advice: Advice) -> str:
+    dot = "the dot product is needed" if advice.dot_product else "no dot product needed"
+    layers = "one layer" if advice.layers == 1 else f"{advice.layers} layers"
+    heads = f"{advice.heads} head{'s' if advice.heads != 1 else ''}"
+    neurons = f", {advice.neurons} neurons" if advice.neurons else ""
+    return f"{dot}: {layers}, {heads} with {advice.bias} bias{neurons}"
+
+
+NOTES: dict[str, str] = {
+    "holes interpolated": "{count} missing values were interpolated",
+    "read as tokens": "only {values} different values: read as tokens",
+    "cycle, not clock": "a cycle of about {period:.1f} does not extrapolate: no clock",
+    "trend or unit root": "the series wanders: a trend and a unit root cannot be told apart",
+    "skewed answers": "answers are skewed ({skew:.1f}): a square root or logarithm may help",
+    "blocked folds": "few rows: judged by {folds} blocks instead of the last 30 %",
+    "lag near the largest searched": "lag {lag} is near the largest searched ({searched}): look"
+    " further with --max-lag",
+    "products of three not searched": "lags that matter only three together were not searched"
+    " (--order 3)",
+    "too sparse to condition further": "too few rows per context to look for further lags",
+    "large data": "{rows:,} rows: all lags once, then the best {kept_lags} of them on fewer rows",
+    "tokens skipped in the map": "{count} rare tokens were left out of the map",
+    "pointer p approximate": "tokens are autocorrelated: the p of pointers is from replicates of"
+    " the map",
+    "no generic learner": "scikit-learn is missing: no generic learner was compared (install"
+    " headcount[{extra}])",
+    "time column": "column {name} was read as time",
+    "alphabet cut": "the {kept} most frequent tokens were kept ({share:.0%} of all), the rest is"
+    " one token",
+    "rows cut": "only the last {rows:,} rows were used",
+    "sequences dropped": "{count} sequences were too short and left out",
+    "interventions": "{count:,} interventions on the black box",
+    "no advice": "no construction is known for this memory",
+}
+
+
+def note_words(note: Note) -> str:
+    return NOTES[note.kind].format(**note.numbers)
+
+
+ALWAYS = (
+    "Lags are predictive, not causal; a finite set of lags can stand for a hidden state. Lags"
+    " beyond {max_lag} were not searched."
+)
+
+
+def closing(found: Diagnosis) -> str:
+    return ALWAYS.format(max_lag=found.method.max_lag)

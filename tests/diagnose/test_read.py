@@ -1,0 +1,112 @@
+"""Files in, sequences out, or one line that says why not."""
+
+import json
+
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.diagnose.diagnose import rows_of
+from headcount.diagnose.read import from_frame, read
+from headcount.diagnose.samples import Setting
+
+
+@pytest.fixture
+def numbers():
+    return np.random.default_rng(0).normal(size=80)
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_csv_with_header_dates_and_target(tmp_path, numbers):
+    lines = "\n".join(f"2020-01-{i % 28 + 1:02d},{v},{-(v**2)}" for i, v in enumerate(numbers))
+    found = read(written(tmp_path / "a.csv", "when,x,y\n" + lines), target="y")
+    assert (found.channels, found.setting) == (("x",), Setting.PAIRED)
+    assert [note.kind for note in found.notes] == ["time column"]
+    ahead = read(tmp_path / "a.csv", target="next:y")
+    assert (ahead.channels, ahead.target, ahead.setting) == (("x", "y"), 1, Setting.SELF)
+
+
+def test_a_csv_without_header(tmp_path, numbers):
+    found = read(written(tmp_path / "a.csv", "\n".join(map(str, numbers))))
+    assert np.allclose(found.values[:, 0], numbers)
+
+
+def test_segments_separate_sequences(tmp_path, numbers):
+    lines = "\n".join(f"{i // 20},{v}" for i, v in enumerate(numbers))
+    found = read(written(tmp_path / "a.csv", "run,x\n" + lines), segments="run")
+    assert found.starts.tolist() == [0, 20, 40, 60, 80]
+
+
+def test_arrays_text_and_lists(tmp_path, numbers):
+    np.savez(tmp_path / "a.npz", x=numbers.reshape(8, 10), y=numbers[:8])
+    assert read(tmp_path / "a.npz").setting is Setting.ROWS
+    text = read(written(tmp_path / "a.txt", "to be or not to be " * 50))
+    assert text.tokens
+    assert len(text.alphabet) == 7
+    words = read(tmp_path / "a.txt", tokens="words")
+    assert set(words.alphabet) == {"to", "be", "or", "not"}
+    cut = read(tmp_path / "a.txt", tokens="top-2")
+    assert cut.alphabet[-1] == "<other>"
+    assert cut.notes[0].numbers["share"] == pytest.approx(4 / 6)
+    lists = "\n".join(json.dumps(["a", "b", "a"] * 10) for _ in range(5))
+    assert read(written(tmp_path / "a.jsonl", lists)).lengths.tolist() == [30] * 5
+
+
+def test_frames(numbers):
+    for name in ("pandas", "polars"):
+        frames = pytest.importorskip(name)
+        frame = frames.DataFrame({"x": numbers, "y": numbers**2})
+        assert from_frame(frame, "y").channels == ("x",)
+
+
+def test_parquet(tmp_path, numbers):
+    arrow, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    parquet.write_table(arrow.table({"x": numbers}), tmp_path / "a.parquet")
+    assert np.allclose(read(tmp_path / "a.parquet").values[:, 0], numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", bytes(range(256)), "is no text"),
+        ("a.csv", b"a,b\n1,2\n3\n", "line 3 has 1 cells"),
+        ("a.csv", b"a\n1\nx\n2\n", "holds numbers and 'x'"),
+        ("a.csv", b"a,b\n1,2\n3,5\n7,4\n", "one column, or a target"),
+        ("a.csv", b"", "is empty"),
+        ("a.npy", b"junk", "cannot read"),
+        ("a.jsonl", b"[1, 2]\nnonsense\n", "line 2 is no JSON"),
+        ("a.jsonl", b'[1, "a"]\n', "mixes int, str"),
+        ("a.zip", b"x", "ending .zip"),
+        ("a.txt", b"ab", "without content"),
+    ],
+)
+def test_what_is_refused(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / name)
+
+
+def test_a_wrong_column_is_named(tmp_path, numbers):
+    path = written(tmp_path / "a.csv", "sales,price\n" + "\n".join(f"{v},{v**2}" for v in numbers))
+    with pytest.raises(InputError, match="nearest: 'sales'"):
+        read(path, target="sale")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_lag": 60}, "rows after lagging"),
+        ({"max_lag": 25}, "at most a quarter"),
+        ({"max_lag": 0}, "at least 1"),
+        ({"lags": (0, 1)}, "whole numbers from 1"),
+        ({"max_lag": 500}, "a shorter one"),
+    ],
+)
+def test_too_many_lags(tmp_path, numbers, options, words):
+    np.save(tmp_path / "a.npy", numbers)
+    with pytest.raises(InputError, match=words):
+        rows_of(read(tmp_path / "a.npy"), options.get("max_lag"), options.get("lags"))
