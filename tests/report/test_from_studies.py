@@ -14,9 +14,11 @@ from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Study, Variant
 from headcount.lab.study_outcome import ArmOutcome, LearningCurve, StudyOutcome, summarised
 from headcount.report.document import Report, Section
-from headcount.report.figure_data import Place
+from headcount.report.figure_data import Axis, Curve, FigureData, Place
 from headcount.report.from_studies import (
+    _least,
     curve_figures,
+    is_one_point,
     pilot_text,
     setting_of,
     study_figure,
@@ -265,3 +267,19 @@ def test_a_pilot_says_how_much_better_its_choice_was():
     fast, slow = (Setting(lr, Shape.COSINE) for lr in (0.01, 0.001))
     told = pilot_text(Pilot({slow: (2.0, 3.0, math.inf), fast: (0.1, 0.2, 0.3)}))
     assert told == "best of 2 settings on 3 pilot seeds: 0.2; next lr 0.001, cosine: 3"
+
+
+def test_one_point_is_no_picture():
+    one = FigureData("n", "s", "t", Axis("x"), Axis("y"), (Curve("a", "measured", (1.0,), (2.0,)),))
+    two = dataclasses.replace(one, curves=(Curve("a", "measured", (1.0, 2.0), (2.0, 3.0)),))
+    assert is_one_point(one)
+    assert not is_one_point(two)
+
+
+def test_a_far_floor_wastes_no_decades():
+    learned = Curve("a", "measured", (1.0, 2.0), (0.02, 0.5))
+    near, far = (Curve("f", "floor", (1.0, 2.0), (y, y)) for y in (1e-3, 1e-18))
+    assert _least([learned, near]) is None
+    assert _least([learned, far]) == 0.01
+    assert _least([learned, near, far]) == 1e-3
+    assert _least([learned]) is None

@@ -17,7 +17,7 @@ from headcount.report.figure_data import Place
 from headcount.report.figures import render
 from headcount.report.grid import grid
 from headcount.report.html import html
-from headcount.report.wording import interval, number, plural
+from headcount.report.wording import interval, number, plural, spread
 from tests.report import example
 from tests.report.example import arm, learned, page_of
 
@@ -247,10 +247,11 @@ def test_a_profile_that_judges_nothing_trained_says_so_first():
     assert "Nothing trained is judged" not in _html(example.report())
 
 
-def test_the_headline_stands_once_under_the_grid(text):
+def test_the_headline_stands_once_on_the_first_screen(text):
     (name,) = [f.name for f in example.report().figures if f.place is Place.HEADLINE]
     assert text.count(f'id="figure-{name}-title"') == 1
-    assert text.index('class="grid"') < text.index(f"figure-{name}-title")
+    assert text.index('class="lead"') < text.index(f"figure-{name}-title")
+    assert text.index(f"figure-{name}-title") < text.index('class="grid"')
     assert text.index(f"figure-{name}-title") < text.index('id="sections-1"')
 
 
@@ -310,3 +311,22 @@ def test_the_cells_of_an_arm_share_a_row():
     )
     assert made.count("Certificate: dual") == 1
     assert all(made.count(cell) == 1 for cell in cells)
+
+
+def test_terms_have_tooltips_that_the_keyboard_reaches(text):
+    for word in ("promised", "learned", "Contrast"):
+        assert re.search(rf'<abbr title="[^"]{{20,}}" tabindex="0">{word}</abbr>', text)
+
+
+def test_cells_know_their_column_for_the_cards_of_a_phone(text):
+    assert text.count('data-label="Trained"') >= 1
+    assert "table.grid td[data-label]::before" in text
+
+
+def test_one_seed_has_no_interval():
+    assert spread(0.5, 0.5, 1) == "1 seed"
+
+
+def test_errata_stand_by_severity(text):
+    assert "changes what may be concluded" in text
+    assert text.index('<table class="errata">') < text.index('id="erratum-')

@@ -37,7 +37,14 @@ def test_every_file_is_there(made):
         for figure in report.figures
         for ending in ("svg", "png", "csv")
     }
-    assert found == {"report.html", "verdicts.json", "arms.csv", "specs/4a.json", *drawn}
+    assert found == {
+        "report.html",
+        "report.md",
+        "verdicts.json",
+        "arms.csv",
+        "specs/4a.json",
+        *drawn,
+    }
     assert (out / "figures/4a-heads.csv").read_text() == csv_text(report.figures[0])
     assert json.loads((out / "specs/4a.json").read_text())["heads"] == [1, 4, 16]
 

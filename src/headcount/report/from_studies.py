@@ -17,7 +17,7 @@ from headcount.lab.study import Study, StudyRole, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Report, Section, SpecFile
 from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData, Place
-from headcount.report.headline import all_reported, headline_figure, headline_series
+from headcount.report.headline import DEPTH, all_reported, headline_figure, headline_series
 from headcount.report.rate_figures import RATES, rate_figures, rate_table
 from headcount.report.study_tables import study_tables
 from headcount.report.wording import number, plural
@@ -50,6 +50,7 @@ def report_of(
         figure
         for outcome in outcomes
         for figure in study_figures(outcome, said.get(outcome.study.id, ()))
+        if not is_one_point(figure)
     ]
     tables = [
         table
@@ -71,6 +72,11 @@ def report_of(
         store=store,
         pilots={name: pilot_text(pilot) for name, pilot in (pilots or {}).items()},
     )
+
+
+def is_one_point(figure: FigureData) -> bool:
+    """One place on the x axis is no picture: its numbers stand in the table of the arms."""
+    return len({place for curve in figure.curves for place in curve.x}) < 2
 
 
 def pilot_text(pilot: "Pilot") -> str:
@@ -184,7 +190,8 @@ def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureD
     else:
         curves = _curves(outcome.arms, tuple(float(i) for i in range(len(outcome.arms))), outcome)
         x = Axis("", "category", tuple(a.arm.name for a in outcome.arms))
-    unit = Axis(study.y_label, "log" if study.y_log else "linear")
+    least = _least(curves) if study.y_log else None
+    unit = Axis(study.y_label, "log" if study.y_log else "linear", least=least)
     title, name = f"{study.title} ({study.variant})", study.key.replace(" ", "-")
     return (
         FigureData(
@@ -193,6 +200,24 @@ def study_figure(outcome: StudyOutcome, reported: Sequence[str] = ()) -> FigureD
         if curves
         else None
     )
+
+
+def _least(curves: Sequence[Curve]) -> float | None:
+    """The lower edge of a logarithmic axis, where a computed floor lies so far below everything
+    learned that decades without a point would squeeze the rest; None where none does.
+    """
+    told = [
+        value
+        for curve in curves
+        if curve.kind not in ("floor", "lower")
+        for value in (*curve.y, *curve.low)
+        if value
+    ]
+    floors = [y for curve in curves if curve.kind in ("floor", "lower") for y in curve.y if y]
+    if not told or not floors or min(floors) >= min(told) / DEPTH:
+        return None
+    drawn = [*told, *(floor for floor in floors if floor >= min(told) / DEPTH)]
+    return float(10.0 ** math.floor(math.log10(min(drawn))))
 
 
 def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import jinja2
 from markupsafe import Markup
 
+from headcount.experiments.severity import Severity, severity_of
 from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
 from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS, Kind
 from headcount.lab.judge.statistics import Looks, Scale
@@ -26,7 +27,17 @@ from headcount.report.document import Cell, Report, Section
 from headcount.report.figure_data import KIND_TEXT, FigureData, Place
 from headcount.report.grid import COLUMNS, amount, grid, in_order, judges_training, opening
 from headcount.report.palette import BADGES, DARK, LIGHT
-from headcount.report.wording import describe, duration, interval, number, percent, plural, rounded
+from headcount.report.terms import TERMS
+from headcount.report.wording import (
+    describe,
+    duration,
+    interval,
+    number,
+    percent,
+    plural,
+    rounded,
+    spread,
+)
 
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 COLOURED = ("style", "fill", "stroke")
@@ -101,6 +112,7 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         columns=list(COLUMNS.values()),
         further=[verdict for verdict in verdicts if verdict.further],
         trained=judges_training(verdicts),
+        severities=list(Severity),
         headline=None if lead is None else _figure(lead, drawings[lead.name]),
         diagnosed=[
             (outcome.study.key, arm, diagnosis)
@@ -254,7 +266,10 @@ def _environment() -> jinja2.Environment:
         "label": lambda verdict: COLUMNS[verdict.kind],
         "plural": plural,
         "trained": _trained,
+        "spread": lambda found: spread(found.low, found.high, len(found.losses)),
     }
     environment.globals |= {"badges": BADGES, "Place": Place, "Outcome": Outcome, "Kind": Kind}
+    environment.globals["terms"] = TERMS
+    environment.filters["severity"] = severity_of
     environment.tests["noted"] = lambda value: isinstance(value, Cell)
     return environment

@@ -58,6 +58,15 @@ def interval(ends: Interval | None) -> str:
     return f"[{low}, {high}]"
 
 
+def spread(low: float, high: float, seeds: int) -> str:
+    """An interval over seeds; of one seed there is none.
+
+    >>> spread(0.9, 1.5, 3), spread(0.9, 0.9, 1)
+    ('[0.9, 1.5]', '1 seed')
+    """
+    return "1 seed" if seeds == 1 else interval(Interval(low, high))
+
+
 def listed(words: Sequence[str]) -> str:
     """
     >>> listed(["a"]), listed(["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""A report as files: `report.html`, `verdicts.json`, `arms.csv`, `figures/`, `specs/`.
+"""A report as files: `report.html`, `report.md`, `verdicts.json`, `arms.csv`, `figures/`, `specs/`.
 
 `verdicts.json` holds nothing that changes from one run of the same command to the next: no times,
 no versions, no absolute paths. Those are in `report.html` and in the document that `--json` prints.
@@ -18,9 +18,10 @@ from headcount.report.document import Report
 from headcount.report.folder import write_files
 from headcount.report.grid import in_order
 from headcount.report.html import html
+from headcount.report.markdown import markdown
 from headcount.report.wording import exact
 
-PAGE, VERDICTS, ARMS = "report.html", "verdicts.json", "arms.csv"
+PAGE, TWIN, VERDICTS, ARMS = "report.html", "report.md", "verdicts.json", "arms.csv"
 
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -41,6 +42,7 @@ def files(report: Report, each: Map = map) -> dict[str, bytes]:
     page = html(report, {name: contents["svg"] for name, contents in drawn.items()})
     made = {
         PAGE: page.encode(),
+        TWIN: markdown(report).encode(),
         VERDICTS: verdicts_json(report).encode(),
         ARMS: arms_csv(report).encode(),
     }
