@@ -1,0 +1,209 @@
+"""The routes of the explorer. Each is thin: read, check, ask, send.
+
+    GET  /                    the page and its files
+    GET  /api/catalogue       what can be chosen
+    GET  /api/found           models, stores and reports below the root
+    GET  /api/openapi.json    this interface
+    GET  /api/figure          one SVG of a report below the root
+    POST /api/fit | memory | plan | model | runs | study     JSON in, JSON out
+    POST /api/build           JSON in, a zip out
+    POST /api/diagnose?name=  a file in, JSON out
+
+What goes wrong is one line, {"error": …}: 400 no JSON, 408 too slow, 413 too large, 415 of another
+type, 422 not what was expected, 503 too many questions, 504 out of time.
+"""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+
+from headcount.core.errors import InputError
+from headcount.core.spec import Spec
+from headcount.web import asked
+from headcount.web.assets_folder import assets
+from headcount.web.guard import BODY_BYTES, FILE_BYTES, Guard, Refused, body_of, parsed, refusal
+from headcount.web.openapi import document
+from headcount.web.pool import Busy, Died, Late, Pool
+from headcount.web.root import Root
+from headcount.web.service import Service
+from headcount.web.work_words import ANSWERED, REFUSED
+
+QUESTIONS: dict[str, type[Spec]] = {
+    "fit": asked.AskFit,
+    "memory": asked.AskMemory,
+    "plan": asked.AskPlan,
+    "build": asked.AskBuild,
+    "model": asked.AskModel,
+    "runs": asked.AskRuns,
+    "study": asked.AskStudy,
+}
+WORKERS, WAITING = 2, 48
+LARGEST_FIGURE = 4 * 2**20
+GONE = 499  # nobody reads this answer
+
+
+def application(
+    root: str | Path = ".",
+    hosts: tuple[str, ...] = ("localhost", "127.0.0.1"),
+    workers: int = WORKERS,
+    waiting: int = WAITING,
+) -> Guard:
+    """The ASGI application. `hosts` are the values of Host that it answers to."""
+    opened = Root(root)
+    pool = Pool(workers, waiting, str(opened.folder))
+    service = Service(pool)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        pool.start()
+        try:
+            yield
+        finally:
+            pool.close()
+
+    async def catalogue(request: Request) -> Response:
+        return await _answered(request, service, "catalogue", {})
+
+    async def found(request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(_found, opened))
+
+    async def schema(request: Request) -> Response:
+        return JSONResponse(document(QUESTIONS))
+
+    async def figure(request: Request) -> Response:
+        return await asyncio.to_thread(_figure, opened, request.query_params.get("name", ""))
+
+    async def question(request: Request) -> Response:
+        name = request.path_params["question"]
+        if name not in QUESTIONS:
+            raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
+        _typed(request, "application/json")
+        values = parsed(await body_of(request, BODY_BYTES))
+        return await _answered(request, service, name, QUESTIONS[name](**values).to_plain())
+
+    async def diagnose(request: Request) -> Response:
+        _typed(request, "application/octet-stream")
+        name = request.query_params.get("name", "")[-80:]
+        content = await body_of(request, FILE_BYTES)
+        if not content:
+            raise Refused(422, "an empty file; expected sequences; choose another file")
+        values = {"name": name, "content": content}
+        return await _answered(request, service, "diagnose", values)
+
+    routes = [
+        Route("/api/catalogue", _kindly(catalogue)),
+        Route("/api/found", _kindly(found)),
+        Route("/api/openapi.json", _kindly(schema)),
+        Route("/api/figure", _kindly(figure)),
+        Route("/api/diagnose", _kindly(diagnose), methods=["POST"]),
+        Route("/api/{question}", _kindly(question), methods=["POST"]),
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _missing})  # type: ignore[dict-item]
+    app.mount("/", StaticFiles(directory=assets(), html=True))
+    app.state.service = service
+    return Guard(app, hosts)
+
+
+def _kindly(
+    route: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """The route, with everything that may be refused as one line."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await route(request)
+        except InputError as error:
+            refused = refusal(error)
+        except Refused as error:
+            refused = error
+        except Busy:
+            refused = Refused(503, "too many questions at once; ask again in a moment")
+        except Late:
+            refused = Refused(504, "no answer within the time limit; ask something smaller")
+        except Died:
+            refused = Refused(422, "the computation was ended by the system; ask something smaller")
+        except (ClientDisconnect, asyncio.CancelledError):
+            return Response(status_code=GONE)
+        except Exception as error:
+            print(f"error: {type(error).__name__} in {request.url.path}", file=sys.stderr)
+            refused = Refused(500, f"the server failed ({type(error).__name__}); this is a bug")
+        headers = {"retry-after": "2"} if refused.status == 503 else None
+        return JSONResponse({"error": refused.line}, refused.status, headers)
+
+    return answer
+
+
+async def _missing(request: Request, error: HTTPException) -> Response:
+    line = {404: "nothing is here", 405: "another method is needed"}.get(
+        error.status_code, "the request cannot be served"
+    )
+    return JSONResponse({"error": line}, error.status_code, error.headers)
+
+
+def _typed(request: Request, wanted: str) -> None:
+    """A simple form of another site cannot send these types unasked."""
+    given = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if given != wanted:
+        raise Refused(415, f"content of type {given[:60]!r}; expected {wanted}")
+
+
+async def _answered(
+    request: Request, service: Service, question: str, values: dict[str, Any]
+) -> Response:
+    """The answer of a worker; the work ends when the client leaves."""
+    asking = asyncio.ensure_future(service.ask(question, values))
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            return Response(status_code=GONE)
+        word, content, kept = asking.result()
+    finally:
+        for task in (asking, leaving):
+            if not task.done():
+                task.cancel()
+    if word != ANSWERED:
+        status = 422 if word == REFUSED else 500
+        return JSONResponse({"error": content.decode()}, status)
+    headers = {"x-from-memory": "yes" if kept else "no", "cache-control": "no-store"}
+    if question == "build":
+        headers["content-disposition"] = 'attachment; filename="model.zip"'
+        return Response(content, 200, headers, "application/zip")
+    return Response(content, 200, headers, "application/json")
+
+
+async def _left(request: Request) -> None:
+    """Returns when the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _found(root: Root) -> dict[str, Any]:
+    return {
+        "root": root.folder.name,
+        "models": root.holding("config.json", "model.safetensors"),
+        "stores": root.ending(".sqlite"),
+        "studies": root.holding("verdicts.json"),
+    }
+
+
+def _figure(root: Root, name: str) -> Response:
+    """An SVG of a report as a picture: in an <img> it runs nothing, and opened alone its policy
+    forbids everything.
+    """
+    path = root.inside(name)
+    good = path.suffix == ".svg" and path.is_file() and path.stat().st_size <= LARGEST_FIGURE
+    if not good:
+        raise Refused(404, "no such figure; expected the name of an SVG below the opened folder")
+    policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    return Response(path.read_bytes(), 200, policy, "image/svg+xml")

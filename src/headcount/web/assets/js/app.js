@@ -1,0 +1,97 @@
+// The page: one address per view, kept behind '#', so that a view can be shared and gone back to.
+
+import { isStatic, look, start } from "./api.js";
+import { h, replace } from "./dom.js";
+import * as data from "./pages/data.js";
+import * as heads from "./pages/heads.js";
+import * as memory from "./pages/memory.js";
+import * as model from "./pages/model.js";
+import * as plan from "./pages/plan.js";
+import * as runs from "./pages/runs.js";
+import * as studies from "./pages/studies.js";
+
+const PAGES = { memory, heads, plan, model, runs, studies, data };
+const main = document.getElementById("main"), nav = document.getElementById("nav");
+let catalogue = null, current = null, moving = false;
+
+function address(page, state) {
+  const kept = Object.entries(state).filter(([k, v]) => v !== "" && v !== null && v !== undefined && String(v) !== String(PAGES[page].defaults[k]));
+  const text = new URLSearchParams(kept).toString();
+  return `#/${page}${text ? `?${text}` : ""}`;
+}
+
+function read() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const page = Object.hasOwn(PAGES, path) ? path : "memory";
+  const state = { ...PAGES[page].defaults };
+  for (const [k, v] of new URLSearchParams(query ?? "")) if (Object.hasOwn(state, k)) state[k] = v;
+  return { page, state };
+}
+
+/** What a page may do with the address: go elsewhere, or say what it shows now. */
+const context = {
+  get catalogue() { return catalogue; },
+  go(page, state = {}) { location.hash = address(page, { ...PAGES[page].defaults, ...state }); },
+  link(page, state = {}) { return address(page, { ...PAGES[page].defaults, ...state }); },
+  // a slider on the move (`done` false) makes one step of the history, however far it goes
+  update(state, done = true) {
+    const wanted = address(current, state);
+    if (wanted !== location.hash) history[moving ? "replaceState" : "pushState"](null, "", wanted);
+    moving = !done;
+  },
+};
+
+function show() {
+  const { page, state } = read();
+  const moved = page !== current;
+  moving = false;
+  current = page;
+  for (const link of nav.querySelectorAll("a")) {
+    if (link.dataset.page === page) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${PAGES[page].title} · Headcount explorer`;
+  main.dispatchEvent(new Event("leave"));
+  const fresh = h("div", {});
+  replace(main, fresh);
+  try { PAGES[page].show(fresh, state, context, main); } catch (error) {
+    replace(fresh, h("p", { class: "message", role: "alert" }, `This view cannot be shown (${error.message}).`));
+    console.error(error);
+  }
+  if (moved && document.activeElement !== document.body) main.focus();
+}
+
+function theme() {
+  const button = document.getElementById("theme"), root = document.documentElement;
+  const set = (name) => {
+    root.dataset.theme = name;
+    button.textContent = name === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", `Switch to ${name === "dark" ? "light" : "dark"} colours`);
+  };
+  const wished = matchMedia("(prefers-color-scheme: dark)");
+  let kept = null;
+  try { kept = localStorage.getItem("theme"); } catch { /* no storage: the system's wish */ }
+  set(kept ?? (wished.matches ? "dark" : "light"));
+  wished.addEventListener("change", () => set(wished.matches ? "dark" : "light"));
+  button.addEventListener("click", () => {
+    set(root.dataset.theme === "dark" ? "light" : "dark");
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* it lasts for this page */ }
+  });
+}
+
+theme();
+const offered = (await start()) ? ["memory", "heads", "plan", "model"] : Object.keys(PAGES);
+replace(nav, offered.map((page) => h("li", {}, h("a", { href: `#/${page}`, "data-page": page }, PAGES[page].title))));
+if (isStatic()) {
+  const note = document.getElementById("static-note");
+  note.hidden = false;
+  note.textContent = "A static copy with precomputed examples. Run headcount serve to ask anything.";
+}
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+window.addEventListener("popstate", show);
+show();
+try {
+  catalogue = await look("catalogue");
+  document.getElementById("version").textContent = `Version ${catalogue.version}.`;
+  main.dispatchEvent(new Event("catalogue"));
+} catch (error) { main.prepend(h("p", { class: "message", role: "alert" }, error.message)); }

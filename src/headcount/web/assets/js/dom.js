@@ -1,0 +1,89 @@
+// Elements without markup in strings: what a user typed is always text.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "path", "line", "rect", "circle", "text", "g", "title", "polyline"]);
+
+/** h("p", {class: "lead", onclick: f}, "text", child, …); null and false children are left out. */
+export function h(tag, attributes = {}, ...children) {
+  const made = SVG_TAGS.has(tag) && !(tag === "title" && attributes.html)
+    ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(made.style, value);
+    else if (name === "value" || name === "checked") made[name] = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return made;
+}
+
+export function replace(element, ...children) {
+  element.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  return element;
+}
+
+/** Three digits; a dash for none. */
+export function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value !== "number") return String(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1).replace("e+", "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+let serial = 0;
+export const fresh = (stem) => `${stem}-${++serial}`;
+
+/** A labelled field. */
+export function field(label, control, hint) {
+  const id = control.id || (control.id = fresh("field"));
+  return h("div", { class: "field" }, h("label", { for: id }, label), control,
+    hint ? h("p", { class: "hint" }, hint) : null);
+}
+
+/** One of a few, as radio buttons that look like chips. */
+export function chips(legend, options, chosen, onchange) {
+  const name = fresh("chips");
+  return h("fieldset", { class: "field" }, h("legend", {}, legend),
+    h("div", { class: "chips" }, options.map(([value, text]) => h("label", {},
+      h("input", { type: "radio", name, value, checked: value === chosen,
+        onchange: () => onchange(value) }), h("span", {}, text)))));
+}
+
+export function select(options, chosen, onchange) {
+  const made = h("select", { onchange: () => onchange(made.value) },
+    options.map(([value, text]) => h("option", { value }, text)));
+  made.value = chosen;
+  return made;
+}
+
+/** A table with a head; cells are text, numbers or elements. */
+export function table(columns, rows, { cards = false, best = () => false, caption = "" } = {}) {
+  const numeric = columns.map((_, i) => rows.some((r) => typeof r[i] === "number"));
+  const made = h("table", cards ? { class: "cards" } : {},
+    caption ? h("caption", {}, caption) : null,
+    h("thead", {}, h("tr", {}, columns.map((c, i) => h("th", { scope: "col", class: numeric[i] ? "num" : null }, c)))),
+    h("tbody", {}, rows.map((row, k) => h("tr", { class: best(k) ? "best" : null }, row.map((cell, i) =>
+      h("td", { class: numeric[i] ? "num" : null, "data-label": typeof columns[i] === "string" ? columns[i] : "" },
+        cell instanceof Node ? cell : typeof cell === "number" ? number(cell) : String(cell ?? "–")))))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, made);
+}
+
+const TERMS = {
+  promised: "What the paper's theorem guarantees, with its constants worked out. Often far above what is possible.",
+  possible: "The best weights we can construct, measured in exact-enough arithmetic, beside a proved lower bound.",
+  representable: "The same weights after rounding to a float format: huge cancelling coefficients lose their meaning.",
+  learned: "What gradient descent finds, over several seeds. It takes training: see the command below.",
+  head: "One attention head. With a positional bias alone it draws one curve over lags.",
+  lag: "How many steps back: lag 0 is the current token.",
+  certificate: "A lower bound with evidence that an independent checker accepts.",
+  budget: "The largest allowed sum of |coefficients|. Large coefficients cancel and are lost in low precision.",
+  kernel: "How much of each earlier token the memory keeps, lag by lag.",
+};
+
+/** A term with its meaning as a tooltip, also for the keyboard. */
+export function term(word, key = word) {
+  return h("abbr", { class: "tip", title: TERMS[key], tabindex: "0" }, word);
+}

@@ -1,0 +1,169 @@
+// Heads: how well so many heads draw a kernel, what each does, what is proved of all others.
+
+import { ask, isStatic } from "../api.js";
+import { chips, field, h, number, replace, select, table, term } from "../dom.js";
+import { asKernel, isDrawn, kernelChooser } from "../kernels.js";
+import { panel, soon } from "../panel.js";
+import { figure, numberLine } from "../plot.js";
+
+export const title = "Heads";
+export const defaults = { kernel: "lag:2", bias: "lin", heads: "3", budget: "", norm: "l1", dtype: "", axes: "linear" };
+const BIASES = [["lin", "lin"], ["log", "log"], ["log1p", "log1p"], ["peak", "peak"], ["table", "table"], ["rope", "rope"]];
+const BUDGETS = [["", "no limit"], ["10", "10"], ["100", "100"], ["1000", "1000"], ["10000", "10 000"], ["1000000", "1 000 000"]];
+const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
+const seen = new Map(); // question without heads → heads → answer: the trail of this visit
+
+export function show(main, state, context, outer) {
+  const parts = panel(), result = h("div", {});
+  const heads = h("input", { type: "range", min: 1, max: 16, step: 1, value: state.heads, id: "heads" });
+  const count = h("output", { for: "heads", class: "big" }, state.heads);
+  const refresh = soon(() => follow(state, parts, result, context));
+  const change = (more, push = true) => {
+    Object.assign(state, more);
+    context.update(state, push);
+    count.textContent = state.heads;
+    refresh();
+  };
+  heads.addEventListener("input", () => change({ heads: heads.value }, false));
+  heads.addEventListener("change", () => context.update(state, true));
+  const controls = h("form", { class: "card controls", onsubmit: (e) => e.preventDefault() },
+    kernelChooser(state.kernel, (kernel, done) => change({ kernel }, done)),
+    h("div", { class: "field" }, h("div", { class: "row" }, h("label", { for: "heads" }, h("b", {}, "Heads")), count), heads),
+    chips("Positional bias", BIASES, state.bias, (bias) => change({ bias })),
+    h("details", { open: innerWidth > 900 }, h("summary", {}, "Budget, norm, precision, axes"),
+      field("Largest sum of |coefficients|", select(BUDGETS, state.budget, (budget) => change({ budget }))),
+      chips("Error norm", [["l1", "l1"], ["l2", "l2"], ["sup", "sup"]], state.norm, (norm) => change({ norm })),
+      field("Best heads for", select([["", "exact arithmetic"], ["float32", "float32"], ["bfloat16", "bfloat16"]], state.dtype, (dtype) => change({ dtype }))),
+      chips("Axes", [["linear", "linear"], ["log", "logarithmic"]], state.axes, (axes) => change({ axes }))));
+  replace(main, h("h1", {}, "How many heads does this memory need?"),
+    h("p", { class: "lead" }, "A layer without dot product adds up one curve per head. Move the slider: the best sum of heads that was found, ",
+      "what each head contributes, and the error that no such sum can go below."),
+    h("div", { class: "split" }, controls, h("div", {}, parts.error, parts.status, result)));
+  follow(state, parts, result, context);
+  outer.addEventListener("leave", () => parts.run(() => Promise.resolve(null)), { once: true });
+}
+
+const question = (state) => ({
+  kernel: asKernel(state.kernel), bias: state.bias, heads: Number(state.heads),
+  budget: state.budget === "" ? null : Number(state.budget), norm: state.norm,
+  dtype: state.dtype === "" ? null : state.dtype,
+});
+
+async function follow(state, parts, result, context) {
+  await parts.run(async (signal) => {
+    const asked = question(state);
+    // the fit first, then its certificate: the picture need not wait for the proof
+    const quick = await ask("fit", { ...asked, certify: false }, signal);
+    draw(result, state, quick, true, context);
+    if (!["lin", "log", "log1p"].includes(state.bias)) return draw(result, state, quick, false, context);
+    return draw(result, state, await ask("fit", { ...asked, certify: true }, signal), false, context);
+  });
+}
+
+function draw(result, state, found, waiting, context) {
+  const { lags, kernel, fit, heads } = found.curves;
+  const log = state.axes === "log", x = { label: "lag", log };
+  const from = Math.max(found.curves.first, log ? 1 : 0);
+  const end = log ? lags.length : reach(kernel);
+  const cut = (values) => values.slice(from, end);
+  const size = (values) => log ? values.map((v) => Math.abs(v) || null) : values;
+  const s = cut(lags);
+  const residual = kernel.map((v, i) => v - fit[i]);
+  const y = (label) => ({ label: log ? `|${label}|` : label, log });
+  replace(result,
+    answer(state, found, waiting),
+    h("div", { class: "card" }, figure({ title: "Kernel and sum of heads", x, y: y("value"), series: [
+      { name: "kernel", kind: "stem", color: "var(--c6)", x: s, y: size(cut(kernel)) },
+      { name: "sum of heads", kind: "line", color: "var(--c0)", x: s, y: size(cut(fit)) }] })),
+    h("div", { class: "card" }, numbers(found, waiting)),
+    h("div", { class: "two" },
+      h("div", { class: "card" }, figure({ title: "Each head, times its coefficient", x, y: y("value"),
+        series: heads.slice(0, 24).map((values, i) => ({ name: `head ${i + 1}`, unnamed: heads.length > 8, kind: ["line", "dash", "dot", "long"][Math.floor(i / 7) % 4],
+          color: COLOURS[i % 7], width: 1.6, x: s, y: size(cut(values)) })) })),
+      h("div", { class: "card" }, figure({ title: "What is left over", x, y: y("kernel − sum"),
+        series: [{ name: "residual", kind: "stem", color: "var(--c1)", x: s, y: size(cut(residual)) }] }))),
+    trail(state, found),
+    waiting ? null : why(found),
+    h("details", { class: "card" }, h("summary", {}, "Rates, coefficients and how they were found"),
+      h("p", {}, `Method: ${found.method}. `, found.notes.length ? found.notes.join("; ") + "." : ""),
+      table(["head", "rate", "coefficient"], found.coefficients.map((a, i) => [i + 1, found.rates[i] ?? "–", a]), { caption: "Heads" }),
+      h("p", {}, "On the command line: ", h("code", {}, command(state))),
+      isDrawn(state.kernel) ? null : h("p", {}, h("a", { href: context.link("plan", { memory: `essential:kernel=${state.kernel}` }) }, "Plan a Transformer for this kernel"))));
+}
+
+/** How many lags to draw: what holds nearly all of the kernel, and some more. */
+function reach(kernel) {
+  const whole = kernel.reduce((sum, v) => sum + Math.abs(v), 0);
+  let sum = 0, s = 0;
+  while (s < kernel.length && (sum += Math.abs(kernel[s++])) < 0.97 * whole);
+  return Math.min(kernel.length, 97, Math.max(25, Math.ceil(1.4 * s)));
+}
+
+const command = (state) => `headcount fit ${isDrawn(state.kernel) ? "drawn.csv" : state.kernel} --bias ${state.bias} --heads ${state.heads}`
+  + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "");
+
+function answer(state, found, waiting) {
+  const error = found.error[found.norm], bound = found.lower_bound, whole = found.kernel_norm[found.norm];
+  const share = whole ? error / whole : null;
+  return h("div", { class: "card", id: "answer" },
+    h("p", { class: "answer" }, `${found.heads} ${found.bias} head${found.heads === 1 ? "" : "s"}: error `,
+      h("b", { class: "big", id: "error" }, number(error)), ` in ${found.norm}`,
+      share === null ? "" : ` (${number(100 * share)} % of the kernel)`, "."),
+    h("p", { id: "claim" }, waiting ? "The lower bound is being computed …"
+      : bound && bound.value > 0 ? [h("b", {}, "Lower bound: "), `${bound.words}.`]
+      : bound ? "No positive lower bound is known for this question."
+      : "No lower bound is computed for this bias."));
+}
+
+function numbers(found, waiting) {
+  const bound = found.lower_bound?.value, error = found.error[found.norm];
+  const promised = found.promised;
+  const entries = [
+    { name: "promised", value: promised.value, told: promised.value === null ? (promised.reasons[0] ? "does not apply" : "–") : number(promised.value) + (promised.vacuous ? " (vacuous)" : ""), color: "var(--c3)" },
+    { name: "possible", value: error, low: waiting || bound === undefined ? undefined : bound, told: number(error) + (waiting || !bound ? "" : `, at least ${number(bound)}`), color: "var(--c0)" },
+    { name: "in float32", value: found.error_float32, told: found.error_float32 === null ? "overflows" : number(found.error_float32), color: "var(--c2)" },
+    { name: "in bfloat16", value: found.error_bfloat16, told: found.error_bfloat16 === null ? "overflows" : number(found.error_bfloat16), color: "var(--c2)" },
+  ];
+  return [numberLine(`Four numbers: error in ${found.norm}`, entries),
+    h("p", { class: "hint" }, term("promised"), " · ", term("possible"), " · ", term("representable"), " · ", term("learned"),
+      " (the fourth takes training: ", h("code", {}, "headcount train"), ")"),
+    promised.reasons.length ? h("p", { class: "hint" }, `Promised: ${promised.reasons.join("; ")}.`) : null];
+}
+
+function trail(state, found) {
+  const { heads, ...rest } = question(state);
+  const key = JSON.stringify(rest);
+  if (!seen.has(key)) seen.set(key, new Map());
+  const points = seen.get(key).set(heads, { ...(seen.get(key).get(heads) ?? {}), error: found.error[found.norm], ...(found.lower_bound ? { bound: found.lower_bound.value } : {}) });
+  if (points.size < 2) return null;
+  const by = [...points].sort(([a], [b]) => a - b), log = by.every(([, p]) => p.error > 0);
+  return h("div", { class: "card" }, figure({ title: "Error by number of heads, where you have been", x: { label: "heads" }, y: { label: "error", log }, height: 200, series: [
+    { name: "found", kind: "line", dots: true, color: "var(--c0)", x: by.map(([n]) => n), y: by.map(([, p]) => p.error) },
+    { name: "proved lower bound", kind: "dash", dots: true, color: "var(--c3)", x: by.map(([n]) => n), y: by.map(([, p]) => p.bound > 0 ? p.bound : null) }] }));
+}
+
+const KINDS = {
+  dual: "A test sequence y over lags. Every head whose rate is admitted answers it with at most the maximum below, so a sum within the budget answers little, while the memory answers much. The difference is error that no such sum avoids.",
+  isolated: "Theorem A: at each of these lags the kernel stands alone in its window. A sum of so few heads leaves at least the kernel's own value there, whatever the coefficients.",
+  block: "Theorem A applied to differences of the moving sum.",
+  zeros: "Zero counting: a sum of so few heads changes sign too seldom to follow the signs of this residual on all of these blocks of lags.",
+  trivial: "No bound above zero was found.",
+};
+
+function why(found) {
+  const { evidence: proof, collision, lower_bound: bound } = found;
+  if (!bound) return null;
+  const lags = collision?.x.map((_, i) => i);
+  return h("details", { class: "card", id: "why" }, h("summary", {}, "Why not fewer?"),
+    h("p", {}, h("b", {}, "The claim. "), `${bound.words}. Source: ${bound.source}.`),
+    proof ? h("p", {}, h("b", {}, "Its evidence. "), KINDS[proof.kind] ?? `Method ${bound.method}.`,
+      proof.places ? ` Lags: ${proof.places.join(", ")}.` : "", proof.maximum ? ` Maximum over all rates: ${number(proof.maximum)}.` : "") : null,
+    proof?.y ? figure({ title: "The dual vector: test sequence by lag", x: { label: "lag" }, y: { label: "y" },
+      series: [{ name: "y", kind: "stem", color: "var(--c3)", x: proof.lags, y: proof.y }] }) : null,
+    proof?.blocks ? table(["from lag", "to lag", "sign"], proof.blocks.map(([a, b, sign]) => [String(a), String(b - 1), sign > 0 ? "+" : "−"]), { caption: "Blocks of lags" }) : null,
+    collision ? [figure({ title: "Two inputs that these heads cannot tell apart", x: { label: "lag" }, y: { label: "token" }, height: 200, series: [
+      { name: "one", kind: "stem", color: "var(--c0)", x: lags, y: collision.x },
+      { name: "the other", kind: "points", color: "var(--c1)", x: lags, y: collision.x.map((v) => -v) }] }),
+    h("p", {}, `The memory answers them ${number(collision.memory)} apart; no coefficient of these heads tells them more than ${number(collision.heads)} apart (measured in float64, on the lags shown).`)] : null,
+    isStatic() ? null : h("p", { class: "hint" }, "The claim stands on its evidence, which an independent checker accepts; the pictures help to see it."));
+}

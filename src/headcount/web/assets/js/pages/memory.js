@@ -1,0 +1,123 @@
+// Memory: three families side by side on one input sequence.
+
+import { ask } from "../api.js";
+import { field, h, number, replace } from "../dom.js";
+import { formula } from "../formula.js";
+import { asMemory, kernelChooser } from "../kernels.js";
+import { panel, soon } from "../panel.js";
+import { figure } from "../plot.js";
+
+export const title = "Memory";
+export const defaults = { lags: "1+3", kernel: "power:1.5", rule: "0+1+2", seed: "0", at: "" };
+const LENGTH = 48, RULER = 32;
+
+export function show(main, state, context, outer) {
+  const cards = { fixed: card("Fixed lags", "The answer looks back by the same steps at every position."),
+    adaptive: card("Adaptive lags", "The token itself says how far to look back: a rule from letters to lags."),
+    essential: card("A decaying kernel", "All of the past counts, less and less with the lag.") };
+  const change = (family, more, push = true) => {
+    Object.assign(state, more);
+    context.update(state, push);
+    ask_(family);
+  };
+  const later = { fixed: soon(() => follow("fixed", state, cards.fixed, context)), adaptive: soon(() => follow("adaptive", state, cards.adaptive, context)),
+    essential: soon(() => follow("essential", state, cards.essential, context)) };
+  const ask_ = (family) => later[family]();
+  replace(cards.fixed.controls, ruler(state, (lags) => change("fixed", { lags })));
+  replace(cards.adaptive.controls, rule(state, (value) => change("adaptive", { rule: value })));
+  replace(cards.essential.controls, kernelChooser(state.kernel, (kernel, done) => change("essential", { kernel }, done)));
+  const seed = h("input", { type: "number", min: 0, max: 9999, value: state.seed, style: { width: "7em" },
+    onchange: () => { Object.assign(state, { seed: seed.value || "0" }); context.update(state); Object.keys(cards).forEach(ask_); } });
+  replace(main, h("h1", {}, "What does the memory look like?"),
+    h("p", { class: "lead" }, "Three families of memory. Choose lags on the ruler, write a small rule, or choose and draw a kernel; ",
+      "each card shows an input sequence, what the last position reads, and the answer at every position."),
+    h("div", { class: "row" }, field("Input sequence number", seed)),
+    h("div", { class: "three" }, Object.values(cards).map((c) => c.element)));
+  for (const family of Object.keys(cards)) follow(family, state, cards[family], context);
+}
+
+function card(name, text) {
+  const parts = panel(), controls = h("div", {}), result = h("div", {});
+  const element = h("section", { class: "card", "aria-label": name }, h("h2", {}, name), h("p", { class: "hint" }, text),
+    h("p", {}), controls, parts.error, parts.status, result);
+  return { element, controls, result, parts };
+}
+
+function ruler(state, onchange) {
+  const chosen = new Set(state.lags.split("+").map(Number).filter((n) => n >= 1));
+  const buttons = Array.from({ length: RULER }, (_, i) => {
+    const lag = i + 1;
+    const button = h("button", { type: "button", "aria-pressed": String(chosen.has(lag)), "aria-label": `lag ${lag}`, onclick: () => {
+      if (chosen.has(lag)) chosen.delete(lag); else chosen.add(lag);
+      if (!chosen.size) chosen.add(lag);
+      button.setAttribute("aria-pressed", String(chosen.has(lag)));
+      onchange([...chosen].sort((a, b) => a - b).join("+"));
+    } }, String(lag));
+    return button;
+  });
+  return h("fieldset", { class: "field" }, h("legend", {}, "Lags that count"), h("div", { class: "ruler" }, buttons));
+}
+
+const LETTERS = ["−1", "0", "+1"];
+
+function rule(state, onchange) {
+  const lags = state.rule.split("+").map(Number);
+  return h("fieldset", { class: "field" }, h("legend", {}, "Lag by letter of the current token"),
+    h("div", { class: "row" }, LETTERS.map((letter, i) => h("label", { style: { flex: "1" } }, `${letter} →`,
+      h("input", { type: "number", min: 0, max: 24, value: lags[i] ?? 0, "aria-label": `lag for the letter ${letter}`, onchange: (e) => {
+        lags[i] = Math.max(0, Math.min(24, Math.round(Number(e.target.value)) || 0));
+        onchange(lags.join("+"));
+      } })))));
+}
+
+/** What is asked, as a part for the server. */
+export function memoryOf(family, state) {
+  if (family === "fixed") return `fixed:lags=${state.lags}`;
+  if (family === "essential") return asMemory(state.kernel);
+  return { kind: "adaptive", inputs: "ternary", lag_functions: [{ kind: "table", lags: state.rule.split("+").map(Number), alphabet: [[-1], [0], [1]], allow_zero: true }] };
+}
+
+async function follow(family, state, { result, parts }, context) {
+  const memory = memoryOf(family, state);
+  const found = await parts.run((signal) => ask("memory", { memory, length: LENGTH, seed: Number(state.seed) || 0 }, signal));
+  if (found) draw(result, family, state, memory, found, context);
+}
+
+function draw(result, family, state, memory, found, context) {
+  const n = found.x.length, places = found.x.map((_, i) => i + 1);
+  const held = h("div", {});
+  const at = h("input", { type: "range", min: 1, max: n, value: n, "aria-label": `position read, ${found.family}` });
+  const paint = () => replace(held, arcs(found, Number(at.value)));
+  at.addEventListener("input", paint);
+  paint();
+  const plain = typeof memory === "string" ? memory : JSON.stringify(memory);
+  replace(result, h("p", {}, formula(found.formula)),
+    found.kernels.length ? figure({ title: "Kernel", x: { label: "lag" }, y: { label: "ρ" }, height: 150,
+      series: found.kernels.map((k, i) => ({ name: `kernel ${i + 1}`, unnamed: true, kind: "stem", color: "var(--c0)", x: k.slice(0, 32).map((_, s) => s), y: k.slice(0, 32) })) }) : null,
+    held, field("Position that reads", at),
+    figure({ title: "Answer at every position", x: { label: "position" }, y: { label: "y" }, height: 150,
+      series: [{ name: "y", unnamed: true, kind: "stem", color: "var(--c2)", x: places, y: found.y }] }),
+    h("p", { class: "hint" }, `${found.memories} memor${found.memories === 1 ? "y" : "ies"}, longest lag ${found.longest_lag ?? "without end"}. ${found.note}`),
+    h("div", { class: "row" },
+      family === "essential" ? h("a", { href: context.link("heads", { kernel: state.kernel }) }, "How many heads?") : null,
+      family === "fixed" ? h("a", { href: context.link("heads", { kernel: `lag:${state.lags.split("+").pop()}` }) }, "Heads for the longest lag") : null,
+      h("a", { href: context.link("plan", { memory: plain }) }, "Plan a Transformer")));
+}
+
+/** The tokens as dots, and an arc from the reading position to each token it reads. */
+function arcs(found, position) {
+  const width = 360, height = 120, n = found.x.length, base = 88;
+  const px = (i) => 10 + i * (width - 20) / (n - 1);
+  const top = Math.max(...found.x.map(Math.abs), 1e-9);
+  const t = position - 1, reads = found.reads[t];
+  const svg = h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `Position ${position} reads ${reads.length ? reads.slice(0, 12).map(([lag, w]) => `lag ${lag}${w < 1 ? ` with weight ${number(w)}` : ""}`).join(", ") : "nothing"}` });
+  for (const [lag, w] of reads) {
+    const from = px(t), to = px(t - lag);
+    svg.append(lag === 0 ? h("circle", { cx: from, cy: base, r: 8, fill: "none", stroke: "var(--c1)", "stroke-width": 2 })
+      : h("path", { d: `M${from} ${base}Q${(from + to) / 2} ${base - 18 - Math.min(62, (from - to) * 0.6)} ${to} ${base}`, fill: "none", stroke: "var(--c1)", "stroke-width": 2.4, "stroke-opacity": Math.max(0.12, Math.sqrt(w)) }));
+  }
+  found.x.forEach((v, i) => svg.append(h("circle", { cx: px(i), cy: base, r: Math.max(1.5, 4.4 * Math.abs(v) / top), fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" }, h("title", {}, `x_${i + 1} = ${number(v)}`))));
+  svg.append(h("text", { x: 4, y: height - 4 }, "older"), h("text", { class: "ink", x: Math.min(px(t), width - 4), y: height - 4, "text-anchor": "end" }, `reads at ${position}: y = ${number(found.y[t])}`));
+  return h("figure", {}, h("figcaption", {}, "What one position reads"), svg);
+}

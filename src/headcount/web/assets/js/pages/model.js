@@ -1,0 +1,118 @@
+// Model: one model at work on one sequence, layer by layer.
+
+import { ask, isStatic, look } from "../api.js";
+import { field, h, number, replace, select, table } from "../dom.js";
+import { panel } from "../panel.js";
+import { figure, heat } from "../plot.js";
+import { read } from "./plan.js";
+
+export const title = "Model";
+export const defaults = { folder: "", memory: "fixed:lags=1", tol: "0.2", bias: "lin", theorem: "", normaliser: "", length: "16", sequence: "", seed: "0", step: "" };
+const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
+
+export function show(main, state, context, outer) {
+  const parts = panel(), result = h("div", {});
+  const folder = h("select", {}, h("option", { value: "" }, "built from a memory (below)"));
+  if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
+  const inputs = {
+    memory: h("input", { type: "text", value: state.memory, spellcheck: "false" }), tol: h("input", { type: "number", step: "any", value: state.tol }),
+    bias: select(["lin", "log", "log1p", "peak", "table", "rope", "none"].map((b) => [b, b]), state.bias, () => { inputs.theorem.value = ""; }),
+    theorem: h("input", { type: "text", value: state.theorem, spellcheck: "false" }),
+    length: h("input", { type: "number", min: 1, max: 1024, value: state.length }),
+    sequence: h("input", { type: "text", value: state.sequence, spellcheck: "false", placeholder: "1 -1 1 1 -1" }),
+    seed: h("input", { type: "number", min: 0, value: state.seed }),
+  };
+  const form = h("form", { class: "card controls", onsubmit: (e) => {
+    e.preventDefault();
+    for (const [key, input] of Object.entries(inputs)) state[key] = input.value.trim();
+    state.folder = folder.value;
+    context.update(state);
+    follow(state, parts, result);
+  } }, field("Open", folder, "Model folders below the opened folder (--root)"),
+  field("Memory", inputs.memory), field("Largest error", inputs.tol), field("Bias", inputs.bias),
+  field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length),
+  field("Sequence", inputs.sequence, "Numbers with spaces; empty draws one"), field("Sequence number", inputs.seed), h("button", {}, "Watch"));
+  replace(main, h("h1", {}, "Watch a model at work"),
+    h("p", { class: "lead" }, "Open a saved model, or let one be built by formula for a memory. See where every head looks, what it writes, and what the parts of the residual stream hold, token by token."),
+    h("div", { class: "split" }, form, h("div", {}, parts.error, parts.status, result)));
+  follow(state, parts, result);
+  outer.addEventListener("leave", () => parts.run(() => Promise.resolve(null)), { once: true });
+}
+
+async function follow(state, parts, result) {
+  const found = await parts.run(async (signal) => {
+    const asked = { seed: Math.round(Number(state.seed)) || 0 };
+    if (state.sequence) {
+      asked.sequence = state.sequence.split(/[\s,;]+/).filter(Boolean).map(Number);
+      if (asked.sequence.some((v) => !Number.isFinite(v))) throw new Error(`Sequence "${state.sequence}": expected numbers with spaces between them.`);
+    }
+    if (state.folder) asked.folder = state.folder;
+    else asked.build = { memory: read(state.memory), tol: Number(state.tol), bias: state.bias, length: Math.round(Number(state.length)), theorem: state.theorem || null, normaliser: state.normaliser || null };
+    return ask("model", asked, signal);
+  });
+  if (found) draw(result, found);
+}
+
+function draw(result, found) {
+  const n = found.x.length, spaces = found.subspaces;
+  const step = h("input", { type: "range", min: 1, max: n, value: n, "aria-label": "position" });
+  const watched = h("div", {});
+  const paint = () => replace(watched, moment(found, Number(step.value)));
+  step.addEventListener("input", paint);
+  replace(result,
+    h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `${found.layers_count} layer${found.layers_count === 1 ? "" : "s"}, heads ${found.heads_per_layer.join(" + ")}, `,
+      `stream of ${found.stream_width}, ${found.parameters} parameters; bias ${found.bias}, attention ${found.attention}, normaliser ${found.normaliser}.`),
+    spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, s.why]), { caption: "Named parts of the residual stream", cards: true })
+      : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number.")),
+    h("div", { class: "card" }, h("h2", {}, "Token by token"), field("Position", step), watched),
+    found.layers.map((layer, k) => drawLayer(found, layer, k)),
+    h("div", { class: "card" }, figure({ title: "Answers", x: { label: "position" }, y: { label: "y" }, height: 170,
+      series: (found.y[0] ?? []).slice(0, 7).map((_, j) => ({ name: `output ${j + 1}`, unnamed: found.y[0].length === 1, kind: "stem", color: COLOURS[j], x: found.y.map((_, i) => i + 1), y: found.y.map((row) => row[j]) })) })));
+  paint();
+}
+
+/** What happens at one position: the token, where each head looks most, what arrives. */
+function moment(found, position) {
+  const t = position - 1, token = [found.x[t]].flat().map((v) => number(v)).join(", ");
+  const rows = found.layers.flatMap((layer, k) => layer.weights.map((head, i) => {
+    const row = head[t].slice(0, t + 1), top = Math.max(...row.map(Math.abs)), at = row.findIndex((v) => Math.abs(v) === top);
+    return [String(k + 1), `head ${i + 1}`, top > 0 ? `lag ${t - at}` : "nothing", top, serves(found, layer, k, i)];
+  }));
+  const held = (found.exact ?? []).map((e) => {
+    const space = found.subspaces.find((s) => s.name === e.name && s.layer === e.layer);
+    const layer = found.layers[e.layer - 1];
+    const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
+    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), e.allowed];
+  });
+  return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
+    table(["layer", "head", "looks most at", "weight", "writes to"], rows, { caption: "Heads at this position" }),
+    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position" }) : null];
+}
+
+/** The named subspace that a head writes to most. */
+function serves(found, layer, k, head) {
+  const writes = layer.writes[head];
+  const own = found.subspaces.filter((s) => s.layer === k + 1).map((s) => [s.name, Math.max(...writes.slice(s.start, s.stop), 0)]).sort((a, b) => b[1] - a[1]);
+  if (own.length && own[0][1] > 0) return own[0][0];
+  const top = Math.max(...writes);
+  return top > 0 ? `coordinate ${writes.indexOf(top)}` : "nothing";
+}
+
+function drawLayer(found, layer, k) {
+  const lags = layer.by_lag[0].map((_, s) => s);
+  const realised = layer.content_free ? found.subspaces.filter((s) => s.layer === k + 1 && s.part === "attention").map((s, i) => ({
+    name: s.name, kind: "line", dots: true, color: COLOURS[i % 7], x: lags,
+    y: lags.map((lag) => layer.by_lag.reduce((sum, head, hd) => sum + head[lag] * (layer.gains[hd]?.[s.start]?.[0] ?? 0), 0)) })) : [];
+  const coordinates = layer.after_attention[0].length;
+  const named = Array.from({ length: coordinates }, (_, i) => found.subspaces.find((s) => s.layer === k + 1 && s.start <= i && i < s.stop)?.name ?? `coord. ${i}`);
+  return h("section", { class: "card" }, h("h2", {}, `Layer ${k + 1}`),
+    h("p", { class: "hint" }, `bias ${layer.bias}, attention ${layer.attention}, normaliser ${layer.normaliser}, ${layer.heads} heads`),
+    h("div", { class: "two" },
+      figure({ title: "Attention by lag at the last position", x: { label: "lag" }, y: { label: "weight" }, height: 190,
+        series: layer.by_lag.slice(0, 14).map((row, i) => ({ name: `head ${i + 1}`, unnamed: layer.heads > 8, kind: i < 7 ? "line" : "dash", color: COLOURS[i % 7], x: lags, y: row })) }),
+      realised.length ? figure({ title: "Kernel that all heads realise together", x: { label: "lag" }, y: { label: "value" }, height: 190, series: realised })
+        : heat("Attention of head 1: position by position", layer.weights[0])),
+    heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: layer.after_attention.map((_, i) => i + 1) }));
+}
+
+const transpose = (m) => m[0].map((_, j) => m.map((row) => row[j]));

@@ -1,0 +1,124 @@
+"""The server: uvicorn on a loopback address, with limits on connections and on slow clients."""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from headcount.core.errors import InputError, require
+from headcount.web.app import WORKERS, application
+
+HEAD_SECONDS = 10.0
+KEEP_SECONDS = 15
+MOST_CONNECTIONS = 400
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class PatientProtocol(H11Protocol):
+    """Closes a connection whose request does not arrive: patient, but not for ever."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._await_head()
+
+    def _await_head(self) -> None:
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._lose)
+
+    def _lose(self) -> None:
+        self._patience = None
+        idle = self.cycle is None or self.cycle.response_complete
+        if idle and not self.transport.is_closing():
+            self.transport.close()
+
+
+def hosts_of(address: str, port: int) -> tuple[str, ...]:
+    """The values of Host that belong to this server."""
+    names = {*LOOPBACK, address} if _is_loopback(address) else {address, "localhost", "127.0.0.1"}
+    shown = [f"[{name}]" if ":" in name else name for name in sorted(names)]
+    return tuple(f"{name}:{port}" for name in shown)
+
+
+def _is_loopback(address: str) -> bool:
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def bound_socket(address: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes any that is free."""
+    require(0 <= port <= 65535, f"port {port}", "0 to 65535", "pass for example --port 8642")
+    wild = address in ("0.0.0.0", "::", "")
+    require(not wild, f"host {address!r}", "one address of this machine", "name the address")
+    kind = socket.AF_INET6 if ":" in address else socket.AF_INET
+    made = socket.socket(kind, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((address, port))
+        made.listen(128)  # who comes before the server runs waits instead of being refused
+    except OSError as error:
+        made.close()
+        raise InputError(
+            f"cannot listen on {address} port {port} ({error.strerror})",
+            "a free port",
+            "pass another --port, or 0 for any",
+        ) from None
+    return made
+
+
+def serve(
+    root: Path,
+    address: str = "127.0.0.1",
+    port: int = 8642,
+    open_page: bool = False,
+    workers: int = WORKERS,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve until ^C."""
+    listening = bound_socket(address, port)
+    port = listening.getsockname()[1]
+    app = application(root, hosts_of(address, port), workers)
+    shown = f"[{address}]" if ":" in address else address
+    url = f"http://{shown}:{port}/"
+    server = uvicorn.Server(configuration(app))
+    tell(f"the explorer is at {url} (^C ends it)")
+    if open_page:
+        threading.Timer(1.0, webbrowser.open, (url,)).start()
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run([listening])
+
+
+def configuration(app: Any) -> uvicorn.Config:
+    """No version in answers, no trust in forwarded headers, bounded connections."""
+    return uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_SECONDS,
+        limit_concurrency=MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=16 * 1024,
+        timeout_graceful_shutdown=2,
+    )

@@ -1,0 +1,88 @@
+"""The explorer as a static site: the same page with answers that were computed before.
+
+`data/index.json` lists every question with the file of its answer. The page looks a question up
+there instead of asking a server, and says so where it is not among them.
+"""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headcount.core.errors import CheckFailed, require
+from headcount.core.spec import content_hash
+from headcount.web import asked
+from headcount.web.assets_folder import assets
+from headcount.web.work import answer
+from headcount.web.work_words import ANSWERED
+
+MARK, PAGE = "data/index.json", "index.html"
+STATIC = '<meta name="headcount-static" content="yes">'  # tells the page to look answers up
+FITS: tuple[tuple[str, asked.Bias, int], ...] = (
+    ("lag:2", "lin", 6),
+    ("power:1.5", "lin", 8),
+    ("exp:0.1", "log", 5),
+    ("lag:6", "rope", 2),
+)
+# what the page asks when it is opened
+RULE = {"kind": "table", "lags": [0, 1, 2], "alphabet": [[-1], [0], [1]], "allow_zero": True}
+MEMORIES: tuple[Any, ...] = (
+    "fixed:lags=1+3",
+    "essential:kernel=power:1.5",
+    {"kind": "adaptive", "inputs": "ternary", "lag_functions": [RULE]},
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """How many answers were written, and their size together."""
+
+    views: int
+    size: int
+
+
+def questions() -> list[tuple[str, dict[str, Any]]]:
+    """What the static site can answer: every step of the sliders of its examples."""
+    fits = [
+        asked.AskFit(kernel=kernel, bias=bias, heads=heads, certify=certify)
+        for kernel, bias, most in FITS
+        for heads in range(1, most + 1)
+        for certify in (False, True)
+    ]
+    memories = [asked.AskMemory(memory=memory) for memory in MEMORIES]
+    build = asked.AskBuild(memory="fixed:lags=1", tol=0.2, bias="lin", length=16)
+    return [
+        ("catalogue", {}),
+        *(("fit", fit.to_plain()) for fit in fits),
+        *(("memory", memory.to_plain()) for memory in memories),
+        ("plan", asked.AskPlan(memory="fixed:lags=1", tol=0.2, length=16).to_plain()),
+        ("model", asked.AskModel(build=build).to_plain()),
+    ]
+
+
+def write_site(folder: Path, say: Callable[[str], None]) -> Site:
+    """Write page and answers; a folder that holds anything else is refused."""
+    folder = Path(folder)
+    ours = not folder.exists() or (folder / MARK).is_file() or not any(folder.iterdir())
+    require(ours, f"{folder}", "a new or empty folder, or an earlier site", "choose another place")
+    index, size, files = [], 0, {}
+    asked_for = questions()
+    for i, (question, values) in enumerate(asked_for):
+        say(f"{question} ({i + 1} of {len(asked_for)})")
+        word, content = answer(question, values, str(folder))
+        if word != ANSWERED:
+            raise CheckFailed(f"{question} {values}: {content.decode()}; nothing was written")
+        name = f"{question}-{content_hash({'question': question, 'values': values})}.json"
+        files[name] = content
+        index.append({"question": question, "values": values, "file": name})
+        size += len(content)
+    shutil.copytree(assets(), folder, dirs_exist_ok=True)
+    page = (assets() / PAGE).read_text(encoding="utf-8")
+    (folder / PAGE).write_text(page.replace("<title>", f"{STATIC}\n<title>", 1), encoding="utf-8")
+    (folder / "data").mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / "data" / name).write_bytes(content)
+    (folder / MARK).write_text(json.dumps(index) + "\n", encoding="utf-8")
+    return Site(len(index), size)

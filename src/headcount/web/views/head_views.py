@@ -1,0 +1,133 @@
+"""Heads for a kernel: the document of `headcount fit`, its curves over lags, and the proof that
+fewer do not do.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from headcount.core.claims import Claim
+from headcount.memory.kernels import kernels
+from headcount.theory.heads import DECAYS, family
+from headcount.theory.kernel_fit import KernelFit, fit_kernel
+from headcount.theory.shaped_curves import Peak, Rotary, Table
+from headcount.web.asked import AskFit
+from headcount.web.views.plain_numbers import rows, short, short_one
+
+DENSE_LAGS = 96  # one by one up to here, then thinned
+FAR_LAGS = 48
+COLLISION_LAGS = 48
+SHAPES = {"peak": Peak, "table": Table, "rope": Rotary}
+
+
+def heads_view(asked: AskFit) -> dict[str, Any]:
+    """`fit --json`, with `curves`, `evidence` and `collision`."""
+    budget = math.inf if asked.budget is None else asked.budget
+    result = fit_kernel(
+        asked.kernel,
+        bias=asked.bias,
+        heads=asked.heads,
+        budget=budget,
+        norm=asked.norm,
+        window=asked.window,
+        dtype=asked.dtype,
+        certify=asked.certify,
+    )
+    drawn = head_curves(result, len(result.target))  # [S, H]
+    lags = shown_lags(len(result.target))
+    bound = result.lower_bound
+    return {
+        **result.to_json(),
+        "seconds": None,  # an answer may come from memory: the page measures its own time
+        "curves": {
+            "first": first_lag(asked),
+            "lags": lags.tolist(),
+            "kernel": short(result.target[lags]),
+            "fit": short(result.drawn()[lags]),
+            "heads": rows(drawn[lags].T),
+        },
+        "evidence": None if bound is None else evidence(bound),
+        "collision": collision(result, drawn),
+    }
+
+
+def first_lag(asked: AskFit) -> int:
+    """The first lag that counts: the family sees it, and the kernel has a value there."""
+    kernel = kernels.build(asked.kernel) if isinstance(asked.kernel, str) else None
+    singular = kernel is not None and kernel.singular_at_zero
+    return max(family(asked.bias).first_lag, int(singular))
+
+
+def shown_lags(length: int) -> np.ndarray:
+    """All lags at first, then ever fewer.  [S]"""
+    far = np.geomspace(DENSE_LAGS, max(length - 1, DENSE_LAGS), FAR_LAGS).round().astype(int)
+    lags = np.union1d(np.arange(min(length, DENSE_LAGS)), far)
+    return lags[lags < length]
+
+
+def head_curves(result: KernelFit, length: int) -> np.ndarray:
+    """Each head times its coefficient, in float64: for the eye; errors are measured elsewhere.
+    [S, H]"""
+    lags, weights = np.arange(length), np.array([float(a) for a in result.coefficients])
+    if result.bias in DECAYS:
+        columns = family(result.bias).columns(np.array(result.rates, float), lags)
+    else:
+        shape = SHAPES[result.bias]
+        columns = np.stack([_curve(shape, p, length) for p in result.parameters], axis=1)
+    return columns * weights
+
+
+def _curve(shape: Any, parameters: dict[str, Any], length: int) -> np.ndarray:
+    """The curve of these parameters as JSON holds them: null is a lag switched off.  [S]"""
+    given = {
+        name: tuple(-math.inf if v is None else v for v in value)
+        if isinstance(value, list)
+        else value
+        for name, value in parameters.items()
+    }
+    return shape(**given).values(length)
+
+
+def evidence(bound: Claim) -> dict[str, Any]:
+    """What the checker of the bound reads, where it can be drawn."""
+    held = bound.evidence
+    made: dict[str, Any] = {"kind": held.get("kind")}
+    if "y" in held:  # the dual vector: a test sequence on which every such sum of heads is small
+        made["lags"], made["y"] = list(held["lags"])[:DENSE_LAGS], short(held["y"][:DENSE_LAGS])
+        made["maximum"] = short_one(held["maximum"])
+    if "places" in held:  # isolated lags of Theorem A
+        made["places"] = list(held["places"])
+    if "blocks" in held:  # signs of the residual of the best sum
+        made["blocks"] = [list(block) for block in held["blocks"]]
+    return made
+
+
+def collision(result: KernelFit, drawn: np.ndarray) -> dict[str, Any] | None:
+    """Two inputs, x and -x, that none of these heads can tell apart, and the memory tells apart as
+    much as it can: max <x, rho> with |x| <= 1 and <x, phi_h> = 0 for every head.
+
+    By duality the value is the l1 distance of the kernel from all sums of exactly these heads on
+    the lags shown, whatever their coefficients. It is the linear program's answer in float64: a
+    picture, while the claim stands on its own evidence.
+    """
+    from scipy.optimize import linprog
+
+    used = np.flatnonzero(np.abs(drawn).max(axis=0) > 0)
+    length = min(COLLISION_LAGS, len(result.target))
+    rho, phi = result.target[:length], drawn[:length, used]
+    if not len(used) or len(used) >= length or not rho.any():
+        return None
+    phi = phi / np.abs(phi).max(axis=0).clip(1e-300)
+    found = linprog(-rho, A_eq=phi.T, b_eq=np.zeros(len(used)), bounds=(-1, 1), method="highs")
+    if found.x is None:
+        return None
+    x = found.x
+    # huge cancelling coefficients: the program's tolerance is then wider than the heads can see
+    if rho @ x > result.errors.l1 * (1 + 1e-6):
+        return None
+    return {
+        "x": short(x),
+        "memory": short_one(2 * rho @ x),
+        "heads": short_one(2 * np.abs(phi.T @ x).max()),
+    }

@@ -1,0 +1,90 @@
+"""What a worker process does: takes questions from a pipe, answers them one after the other.
+
+A worker computes on one thread, with a limit on its memory. It may be ended at any moment: it holds
+no lock and writes only to temporary folders.
+"""
+
+import os
+
+# Read when numpy and jax load; a user's own setting wins (see `headcount.cli`).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("NPROC", "1")
+
+import contextlib
+import json
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from headcount.core.errors import HeadcountError
+from headcount.web import asked
+from headcount.web.views.catalogue import catalogue_view
+from headcount.web.views.dropped_files import data_view
+from headcount.web.views.head_views import heads_view
+from headcount.web.views.memories import memory_view
+from headcount.web.views.models import model_view
+from headcount.web.views.plain_numbers import finite
+from headcount.web.views.plans import plan_view, zip_view
+from headcount.web.views.stores import runs_view, study_view
+from headcount.web.work_words import ANSWERED, FAILED, REFUSED
+
+MEMORY_BYTES = 6 * 2**30
+
+# question → its answer as bytes; JSON, but for the zip
+TASKS: dict[str, Callable[..., bytes]] = {
+    "catalogue": lambda values, root: as_json(catalogue_view()),
+    "fit": lambda values, root: as_json(heads_view(asked.AskFit(**values))),
+    "memory": lambda values, root: as_json(memory_view(asked.AskMemory(**values))),
+    "plan": lambda values, root: as_json(plan_view(asked.AskPlan(**values))),
+    "build": lambda values, root: zip_view(asked.AskBuild(**values)),
+    "model": lambda values, root: as_json(model_view(asked.AskModel(**values), root)),
+    "runs": lambda values, root: as_json(runs_view(asked.AskRuns(**values), root)),
+    "study": lambda values, root: as_json(study_view(asked.AskStudy(**values), root)),
+    "diagnose": lambda values, root: as_json(data_view(values["name"], values["content"])),
+}
+
+
+def as_json(document: dict[str, Any]) -> bytes:
+    """Plain JSON: null for what is no finite number."""
+    return json.dumps(finite(document), allow_nan=False, separators=(",", ":")).encode()
+
+
+def answer(question: str, values: dict[str, Any], root: str) -> tuple[str, bytes]:
+    """A verdict word and the bytes of the answer, or of one line that says why there is none."""
+    try:
+        return ANSWERED, TASKS[question](values, root)
+    except HeadcountError as error:
+        return REFUSED, _line(str(error))
+    except MemoryError:
+        return REFUSED, _line("the memory limit was reached; expected a smaller question")
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        return FAILED, _line(f"the computation failed ({type(error).__name__}); this is a bug")
+
+
+def _line(message: str) -> bytes:
+    return " ".join(message.split())[:2000].encode()
+
+
+def serve(pipe: Connection, root: str) -> None:
+    """The life of a worker: until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the server, which ends its workers
+    _limit_memory()
+    while True:
+        try:
+            question, values = pipe.recv()
+        except (EOFError, OSError):
+            return
+        pipe.send(answer(question, values, root))
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(MEMORY_BYTES, most)
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, most))

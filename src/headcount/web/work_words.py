@@ -1,0 +1,3 @@
+"""How a worker's answer ended."""
+
+ANSWERED, REFUSED, FAILED = "answered", "refused", "failed"

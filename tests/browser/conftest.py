@@ -1,0 +1,132 @@
+"""A server over a small root, and a headless browser that looks at it."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+selenium = pytest.importorskip("selenium")
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver import Chrome
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+BROWSER = os.environ.get("BROWSER_BINARY", "/usr/bin/chromium")
+DRIVER = os.environ.get("BROWSER_DRIVER", "/usr/bin/chromedriver")
+PAGES = ("memory", "heads", "plan", "model", "runs", "studies", "data")
+# A status line is empty only before the first question of a panel, or on pages that ask none
+CALM = """
+const waits = [...document.querySelectorAll('.busy')].some(e => /computing/.test(e.textContent));
+const asks = !/^#.(runs|studies|data)/.test(location.hash);
+const silent = [...document.querySelectorAll('.busy')].some(e => asks && e.textContent === ''
+  && !document.querySelector('[role=alert]'));
+const claim = document.querySelector('#claim')?.textContent ?? '';
+return !!document.querySelector('h1') && !waits && !silent && !/being computed/.test(claim);
+"""
+PATIENCE = 300  # seconds for one answer on a busy machine
+
+
+def pytest_collection_modifyitems(items):
+    """Only on request: a browser is no dependency of the tests."""
+    if os.environ.get("HEADCOUNT_BROWSER") != "yes":
+        skip = pytest.mark.skip(reason="run by `make browser-test`")
+        for item in items:
+            if Path(str(item.fspath)).parent == Path(__file__).parent:
+                item.add_marker(skip)
+
+
+class Window:
+    """The browser, with what these tests do in it."""
+
+    def __init__(self, driver, base):
+        self.driver, self.base = driver, base
+
+    def open(self, address):
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.base}#/{address}")
+        self.settle()
+
+    def one(self, css):
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def all(self, css):
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, test, what):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            # what is drawn anew is gone for a moment
+            with contextlib.suppress(StaleElementReferenceException, NoSuchElementException):
+                if test():
+                    return
+            time.sleep(0.1)
+        raise AssertionError(f"{what}; the page shows: {self.one('main').text[:600]}")
+
+    def settle(self):
+        """Until no panel computes, twice in a row."""
+
+        def quiet():
+            calm = self.run(CALM)
+            time.sleep(0.5)
+            return calm and self.run(CALM)
+
+        self.until(quiet, "the page did not settle")
+
+    def faults(self):
+        """What the console holds against the page."""
+        return [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """A built model, a report and a store with one run."""
+    from headcount.construct import construct
+
+    place = tmp_path_factory.mktemp("opened")
+    construct("fixed:lags=1", "peak", tol=0.2, length=16).save(place / "lag1", "fixed:lags=1")
+    report = place / "report"
+    report.mkdir()
+    verdict = {"insight": "1", "kind": "trained", "outcome": "supported", "sentence": "it does"}
+    (report / "verdicts.json").write_text(json.dumps({"profile": "smoke", "verdicts": [verdict]}))
+    (report / "arms.csv").write_text(
+        "experiment,variant,arm,cell,promised,possible,learned,seeds\n"
+        "4b,,lin-1,,3,0.01,0.5,2\n4b,,log-2,,,0.2,0.3,2\n"
+    )
+    from headcount.lab.sweep.store import Store
+
+    with Store(report / "runs.sqlite"):
+        pass
+    return place
+
+
+@pytest.fixture(scope="session")
+def base(root):
+    """The address of `headcount serve` as a user starts it."""
+    command = [sys.executable, "-m", "headcount.cli", "serve", "--port", "0", "--root", str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        yield line.split()[4]
+        server.terminate()
+
+
+@pytest.fixture(scope="session")
+def window(base):
+    options = Options()
+    options.binary_location = BROWSER
+    for word in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1400,1100"):
+        options.add_argument(f"--{word}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options=options, service=Service(DRIVER))
+    yield Window(driver, base)
+    driver.quit()

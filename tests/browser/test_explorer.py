@@ -1,0 +1,209 @@
+"""Every page in a real browser: opened, used, gone back from, and looked at by axe-core."""
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from tests.browser.conftest import PAGES
+
+AXE = os.environ.get("AXE_CORE", "")
+PICTURES = os.environ.get("BROWSER_PICTURES", "")
+CURVE = "#answer ~ .card figure path"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_without_a_fault(window, page):
+    window.open(page)
+    assert window.one("h1").text
+    assert window.one("nav a[aria-current]").get_attribute("data-page") == page
+    assert window.faults() == []
+
+
+def test_the_slider_moves_the_figure_and_the_address(window):
+    window.open("heads?kernel=lag%3A2&heads=2")
+    before, error = window.one(CURVE).get_attribute("d"), window.one("#error").text
+    slider = window.one("#heads")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    window.until(lambda: window.one("#answer").text.startswith("3 lin heads"), "the answer stayed")
+    window.settle()
+    assert window.one(CURVE).get_attribute("d") != before
+    assert window.one("#error").text != error
+    assert window.driver.current_url.endswith("#/heads")  # lag:2 and 3 heads are the defaults
+    window.driver.back()
+    window.until(lambda: window.one("#answer").text.startswith("2 lin heads"), "back did nothing")
+    window.driver.forward()
+    window.until(
+        lambda: window.one("#answer").text.startswith("3 lin heads"), "forward did nothing"
+    )
+    assert window.faults() == []
+
+
+def test_why_not_fewer_shows_the_claim(window):
+    window.open("heads?kernel=lag%3A2&heads=2")
+    window.one("#why summary").click()
+    shown = window.one("#why").text
+    assert "at least 1 in l1" in shown
+    assert "proved and checked: theorem-a" in shown
+    assert "Lags: 2" in shown
+
+
+def test_a_kernel_is_drawn(window):
+    window.open("heads?kernel=lag%3A2&heads=2&bias=peak")
+    Select(window.one("select[aria-label=Kernel]")).select_by_value("drawn")
+    window.settle()
+    area = window.one(".draw")
+    window.run("arguments[0].scrollIntoView({block: 'center'})", area)
+    before = window.driver.current_url
+    hand = ActionChains(window.driver)
+    hand.move_to_element_with_offset(area, -60, -40).click_and_hold()
+    hand.move_by_offset(40, 60).move_by_offset(20, -30).release().perform()
+    window.until(lambda: window.driver.current_url != before, "the address stayed")
+    window.settle()
+    drawn = window.driver.current_url
+    area = window.one(".draw")
+    area.send_keys(Keys.ARROW_UP)  # and by the keyboard
+    window.until(lambda: window.driver.current_url != drawn, "the keyboard drew nothing")
+    window.settle()
+    assert "array" not in window.one("main").text or window.one("#error").text
+    assert window.faults() == []
+
+
+def test_memories_follow_ruler_and_rule(window):
+    window.open("memory")
+    window.one(".ruler button[aria-label='lag 7']").click()
+    window.until(lambda: "longest lag 7" in window.one("main").text, "the ruler did nothing")
+    assert "lags=1%2B3%2B7" in window.driver.current_url
+    rule = window.one("input[aria-label='lag for the letter +1']")
+    rule.send_keys(Keys.CONTROL, "a")
+    rule.send_keys("5", Keys.TAB)
+    window.until(lambda: "longest lag 5" in window.one("main").text, "the rule did nothing")
+    assert window.faults() == []
+
+
+def test_a_plan_and_its_model_at_work(window):
+    window.open("plan")
+    assert "Take 1 layer" in window.one("#answer").text
+    window.driver.find_element(By.LINK_TEXT, "Watch it at work").click()
+    window.until(lambda: window.all("#moment"), "no model at work")
+    before = window.one("#moment").text
+    window.one("input[aria-label=position]").send_keys(Keys.ARROW_LEFT)
+    assert window.one("#moment").text != before
+    assert "memory_1" in window.one("main").text
+    assert window.faults() == []
+
+
+def test_a_saved_model_and_a_typed_sequence(window):
+    window.open("model?folder=lag1&sequence=1+-1+1+-1")
+    assert window.one("#moment").text.startswith("Token 4: -1.")
+
+
+def test_an_error_is_one_line_on_the_page(window):
+    window.open("heads")
+    typed = window.one("input[aria-label='Kernel as text']")
+    typed.send_keys(Keys.CONTROL, "a")
+    typed.send_keys("pwer:1.5", Keys.ENTER)
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    assert "nearest: 'power'" in window.one("[role=alert]").text
+    typed = window.one("input[aria-label='Kernel as text']")
+    typed.send_keys(Keys.CONTROL, "a")
+    typed.send_keys("lag:1", Keys.TAB)
+    window.until(lambda: not window.all("[role=alert]"), "the message stayed")
+    window.settle()
+    # the browser itself notes an answer of 422; the page has no fault of its own
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_a_file_is_dropped(window, tmp_path):
+    window.open("data")
+    window.run(
+        """const zone = document.querySelector('.drop'), bag = new DataTransfer();
+        bag.items.add(new File([arguments[0]], 'mine.csv'));
+        const fact = {dataTransfer: bag, bubbles: true, cancelable: true};
+        zone.dispatchEvent(new DragEvent('drop', fact));""",
+        "x\n" + "\n".join(str((i * 7) % 5) for i in range(400)),
+    )
+    window.until(
+        lambda: window.all("#answer h2") or window.all("[role=alert]"), "nothing was said of it"
+    )
+    picture = tmp_path / "picture.exe"
+    picture.write_bytes(b"MZ")
+    window.one("#file").send_keys(str(picture))
+    window.until(lambda: ".csv" in " ".join(e.text for e in window.all("[role=alert]")), "no line")
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_runs_and_studies(window):
+    window.open("runs")
+    Select(window.one("main select")).select_by_value("report/runs.sqlite")
+    window.until(lambda: "0 of 0 runs" in window.one("main").text, "no store")
+    window.open("studies")
+    Select(window.one("main select")).select_by_value("report")
+    window.until(lambda: "✓ supported" in window.one("main").text, "no verdict")
+    assert window.faults() == []
+
+
+def test_the_keyboard_reaches_everything(window):
+    window.open("heads")
+    window.run("document.activeElement.blur()")
+    reached = set()
+    for _ in range(40):
+        window.driver.switch_to.active_element.send_keys(Keys.TAB)
+        active = window.driver.switch_to.active_element
+        reached.add(active.get_attribute("id") or active.get_attribute("type") or active.tag_name)
+    assert {"heads", "radio", "theme"} <= reached
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(window, page, theme):
+    assert AXE, "AXE_CORE must name axe.min.js"
+    window.open(page)
+    window.run("document.documentElement.dataset.theme = arguments[0]", theme)
+    for summary in window.all("main details:not([open]) > summary")[:3]:
+        window.run("arguments[0].click()", summary)
+    window.run(Path(AXE).read_text(encoding="utf-8"))
+    found = window.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document, {resultTypes: ['violations']}).then(r => done(JSON.stringify("
+        "r.violations.map(v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html)]))))"
+    )
+    serious = [fault for fault in json.loads(found) if fault[0] in ("serious", "critical")]
+    assert serious == []
+
+
+VIEWS = {
+    "heads": "heads?kernel=lag%3A2&heads=4&budget=1000",
+    "runs": "runs?store=report/runs.sqlite",
+    "studies": "studies?folder=report",
+}
+
+
+@pytest.mark.skipif(not PICTURES, reason="BROWSER_PICTURES names no folder")
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_pictures_for_people(window, page, theme, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        window.open(VIEWS.get(page, page))
+        window.run("document.documentElement.dataset.theme = arguments[0]", theme)
+        wide = window.run("return document.documentElement.scrollWidth")
+        box = window.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": width, "height": min(box["height"], 4000), "scale": 1}
+        shot = window.driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
+        )
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        name = f"{page}-{width}-{theme}.png"
+        (Path(PICTURES) / name).write_bytes(base64.b64decode(shot["data"]))
+        assert wide <= width, "the page is wider than the screen"
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,119 @@
+"""The routes over a real worker: right answers, and one line for everything else."""
+
+import io
+import zipfile
+
+import pytest
+
+from headcount.theory.kernel_fit import fit_kernel
+
+
+def test_a_fit_is_that_of_the_library(ask):
+    status, found = ask("fit", kernel="lag:2", heads=2)
+    assert status == 200
+    mine = fit_kernel("lag:2", heads=2)
+    assert found["error"] == mine.to_json()["error"]
+    assert found["lower_bound"]["words"] == mine.lower_bound.words()
+    assert found["evidence"] == {"kind": "isolated", "places": [2]}
+    assert len(found["curves"]["heads"]) == 2
+
+
+def test_the_same_question_is_answered_from_memory(client):
+    first = client.post("/api/fit", json={"kernel": "lag:1", "heads": 1, "certify": False})
+    again = client.post("/api/fit", json={"certify": False, "heads": 1, "kernel": "lag:1"})
+    assert (first.headers["x-from-memory"], again.headers["x-from-memory"]) == ("no", "yes")
+    assert first.content == again.content
+
+
+def test_a_drawn_kernel(ask):
+    status, found = ask("fit", kernel=[0, 1, 0.5], bias="peak", heads=3)
+    assert status == 200
+    assert found["curves"]["kernel"][:4] == [0, 1, 0.5, 0]
+
+
+def test_a_memory_reads_what_it_says(ask):
+    status, found = ask("memory", memory="fixed:lags=1+3", length=6)
+    assert status == 200
+    x, y = found["x"], found["y"]
+    assert found["reads"][5] == [[1, 1.0], [3, 1.0]]
+    assert y[5] == pytest.approx(x[4] + x[2])
+
+
+def test_an_adaptive_rule(ask):
+    table = {"kind": "table", "lags": [0, 1, 2], "alphabet": [[-1], [0], [1]], "allow_zero": True}
+    rule = {"kind": "adaptive", "inputs": "ternary", "lag_functions": [table]}
+    status, found = ask("memory", memory=rule, length=8)
+    assert status == 200
+    lags = {-1.0: 0, 0.0: 1, 1.0: 2}
+    for t, reads in enumerate(found["reads"]):
+        lag = lags[found["x"][t]]
+        assert reads == ([[lag, 1.0]] if lag <= t else [])
+
+
+def test_a_saved_model_at_work(ask, root):
+    import jax.numpy as jnp
+    import numpy as np
+
+    from headcount.memory.read import Everywhere
+    from headcount.model.save import load
+
+    status, found = ask("model", folder="models/small", sequence=[1.0, -1.0, 1.0])
+    assert status == 200
+    model = load(root / "models" / "small")
+    wanted = model(jnp.array([[[1.0], [-1.0], [1.0]]]), Everywhere())[0]
+    assert np.allclose(found["y"], wanted, atol=1e-5)
+    (layer,) = found["layers"]
+    assert np.allclose(np.sum(layer["weights"], axis=2), 1.0, atol=1e-5)
+    assert layer["by_lag"][0] == layer["weights"][0][-1][::-1]
+
+
+def test_a_build_can_be_taken_away_and_opened(client, root):
+    asked = {"memory": "fixed:lags=1", "tol": 0.2, "bias": "peak", "length": 8}
+    taken = client.post("/api/build", json=asked)
+    assert taken.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(taken.content)) as archive:
+        archive.extractall(root / "models" / "taken")
+    found = client.post("/api/model", json={"folder": "models/taken/model", "length": 8}).json()
+    assert [space["name"] for space in found["subspaces"]] == ["memory_1"]
+    built = client.post("/api/model", json={"build": asked, "length": 8}).json()
+    assert built["exact"][0]["name"] == "memory_1"
+    assert built["parameters"] == found["parameters"]
+    long = client.post("/api/model", json={"build": asked, "sequence": [1.0] * 9})
+    assert (long.status_code, "at most 8" in long.json()["error"]) == (422, True)
+
+
+def test_studies_and_what_is_found(client, ask):
+    found = client.get("/api/found").json()
+    assert "models/small" in found["models"]
+    assert found["studies"] == ["report"]
+    status, study = ask("study", folder="report")
+    assert status == 200
+    assert study["verdicts"][0]["outcome"] == "supported"
+    assert [arm["learned"] for arm in study["arms"]] == [0.5, None]
+    figure = client.get("/api/figure", params={"name": "report/figures/one.svg"})
+    assert figure.status_code == 200
+    assert "sandbox" in figure.headers["content-security-policy"]
+
+
+def test_a_store_of_runs(ask, root):
+    from headcount.lab.sweep.store import Store
+
+    with Store(root / "runs.sqlite"):
+        pass
+    status, found = ask("runs", store="runs.sqlite")
+    assert (status, found["runs"], found["lines"]) == (200, 0, [])
+
+
+def test_the_catalogue_offers_nothing_that_reads_files(client):
+    parts = client.get("/api/catalogue").json()["parts"]
+    assert {"lag", "power"} <= {entry["name"] for entry in parts["kernel"]}
+    assert not {"file", "callable", "stdlib"} & {e["name"] for part in parts.values() for e in part}
+
+
+def test_the_page_and_its_policy(client):
+    page = client.get("/")
+    assert "js/app.js" in page.text
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert client.get("/js/app.js").status_code == 200
+    assert client.get("/nothing").json() == {"error": "nothing is here"}
