@@ -25,6 +25,11 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# Where in Python an operation stands is worked out at each compilation, and read by no test.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+
+# A test sees what is computed now, and leaves nothing in the user's cache.
+os.environ["HEADCOUNT_CACHE"] = "off"
 
 import jax
 import pytest

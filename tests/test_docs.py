@@ -4,12 +4,16 @@ import importlib
 import math
 import pkgutil
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import headcount as hc
+from headcount.cli import reference
+from headcount.core import bibliography
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))}
@@ -149,3 +153,25 @@ def test_a_row_of_the_table_of_lags():
     fit = hc.fit_kernel("lag:2", bias="lin", heads=4, budget=1000)
     assert fit.error.l1 == pytest.approx(float(row[column].split(",")[0]), rel=0.01)
     assert fit.lower_bound.value == pytest.approx(float(row[column + 1]), abs=1e-4)
+
+
+def test_the_pages_made_from_the_program_are_current():
+    assert PAGES["commands.md"] == reference.page()
+    assert PAGES["bibliography.md"] == bibliography.page()
+
+
+def test_the_site_knows_every_page():
+    import yaml
+
+    named = re.findall(r"(\w+\.md)", (DOCS.parent / "mkdocs.yml").read_text())
+    assert sorted(named) == sorted(PAGES)
+    assert yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text())["plugins"] == []
+
+
+def test_the_site_builds_offline(tmp_path):
+    pytest.importorskip("mkdocs")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    config = ["--config-file", str(DOCS.parent / "mkdocs.yml"), "--site-dir", str(tmp_path / "s")]
+    done = subprocess.run([*words, *config], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "s" / "glossary.html").exists()

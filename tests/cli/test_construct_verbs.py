@@ -54,13 +54,14 @@ def test_build_leaves_other_folders_alone_and_writes_nothing_on_refusal(tmp_path
 
 
 def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
-    monkeypatch.setattr(plan_verb, "console", Console(width=160, highlight=False))
+    monkeypatch.setattr(plan_verb, "console", Console(width=80, highlight=False))
     plan("fixed:lags=30", tol=0.05, length=40)
     shown = capsys.readouterr().out
+    assert shown.startswith("One softmax layer")
+    assert all(len(line.rstrip()) <= 80 for line in shown.splitlines())
     assert "recommended:" in shown
     assert "build it: headcount build" in shown
-    assert "undecided" in shown
-    assert "proved" in shown
+    assert "1  needs" in shown
 
 
 def test_bound_as_table_and_as_json(capsys):

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from headcount.cli.fit import draw, fit, table
+import headcount.theory.fit  # noqa: F401 — loaded before progress is looked at
+from headcount.cli.fit import counts, fit, table
 from headcount.core.errors import InputError
 from headcount.theory.kernel_fit import fit_kernel
 
@@ -29,7 +30,8 @@ def test_no_lower_bound_when_not_asked_for(capsys):
 
 
 def test_table_says_why_the_theorem_does_not_apply():
-    made = table(fit_kernel("power:0.5", bias="log", heads=1, window=50, certify=False))
+    result = fit_kernel("power:0.5", bias="log", heads=1, window=50, certify=False)
+    made = table(result).renderables[0]
     cells = [cell for column in made.columns for cell in column.cells]
     assert "does not apply" in cells
     assert any("not summable" in cell for cell in cells)
@@ -38,7 +40,7 @@ def test_table_says_why_the_theorem_does_not_apply():
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_plots(tmp_path, ending, start):
     path = tmp_path / f"kernel.{ending}"
-    draw(fit_kernel("lag:7", bias="peak", heads=1, window=32), path)
+    fit("lag:7", bias="peak", heads="1", window=32, plot=path)
     assert path.read_bytes().startswith(start)
 
 
@@ -47,3 +49,63 @@ def test_bad_plot_names_are_refused_before_the_work(tmp_path, name, capsys):
     with pytest.raises(InputError, match="plot file"):
         fit("lag:7", heads=2, plot=tmp_path / name)
     assert capsys.readouterr().err == ""
+
+
+def test_error_against_heads(tmp_path, capsys):
+    path = tmp_path / "curve.svg"
+    fit("power:1.5", heads="1..3", window=40, plot=path, json=True)
+    fits = json.loads(capsys.readouterr().out)["fits"]
+    errors = [made["error"]["l1"] for made in fits]
+    assert [made["heads"] for made in fits] == [1, 2, 3]
+    assert errors == sorted(errors, reverse=True)
+    assert all(made["lower_bound"]["value"] <= made["error"]["l1"] for made in fits)
+    assert path.read_bytes().startswith(b"<?xml")
+    fit("exp:0.1", heads="1..2", window=40)
+    assert "at least" in capsys.readouterr().out
+
+
+def test_heads_as_text():
+    assert counts("8") == [8]
+    assert counts("2..4") == [2, 3, 4]
+    for bad in ("4..2", "x", "1..", "..3", "-1", "1.5", "1..99999", "1..2..3"):
+        with pytest.raises(InputError, match="heads"):
+            counts(bad)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        ("exp:0.5", {"bias": "log", "window": 1}),
+        ("exp:1e308", {}),
+        ("power:1e308", {}),
+        ("mexican-hat:5,1e-300", {}),
+        ("lag:2", {"budget": 1e-300}),
+        ("lag:2", {"budget": "1e3"}),
+        ("lag:2", {"window": 7.5}),
+        ("lag:2", {"norm": 3}),
+        ("lag:2", {"residual": "yes"}),
+    ],
+)
+def test_nonsense_is_one_line(kernel, options):
+    with pytest.raises(InputError) as told:
+        fit_kernel(kernel, heads=2, **options)
+    assert "\n" not in str(told.value)
+
+
+def test_for_notebooks():
+    made = fit_kernel("exp:0.1", heads=1)
+    assert repr(made) == "<KernelFit exp:0.1, 1 lin head: l1 error 0>"
+    assert "<table>" in made._repr_html_()
+    assert made.plot().axes
+
+
+def test_tables_of_a_file(tmp_path):
+    for name, text in {"a": "lag,value\n0,1\n2,0.5\n", "b": "value\n1\n0\n0.5\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        made = fit_kernel(f"file:{tmp_path / name}.csv", heads=1, certify=False)
+        assert made.target[:4].tolist() == [1.0, 0.0, 0.5, 0.0]
+    lying = tmp_path / "lie.npy"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
+    lying.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117) + b"\n" + b"\0" * 16)
+    with pytest.raises(InputError, match="cannot read"):
+        fit_kernel(str(lying), heads=1)

@@ -66,15 +66,17 @@ def test_every_construction_and_target_family_is_among_the_cases():
     import headcount as hc
 
     text = json.dumps(STORED)
-    for name in hc.constructions.names():
+    for name in set(hc.constructions.names()) - LATER:
         assert f'"construction": "{name}"' in text or f"--theorem {name}" in text, name
     kinds = {word.split(":")[0] for case in CASES for word in case.words}
     untested = {"stdlib", "english"} | {
         name for name in hc.targets.names() if name.startswith("exp-")
     }
-    assert set(hc.targets.names()) - untested <= kinds
+    assert set(hc.targets.names()) - untested - LATER <= kinds
 
 
+# came after the answers were stored: compared with brute force, not with the past
+LATER = {"coded", "folded", "leaps", "named-lag", "shared", "noisy", "series"}
 BEFORE = {"a": 1.0, "text": "x", "rows": [{"name": "p", "v": 1.0}, {"name": "q", "v": None}]}
 
 

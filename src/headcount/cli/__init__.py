@@ -20,13 +20,31 @@ from typing import Annotated
 import typer
 
 import headcount
-from headcount.cli import bound, build, doctor, fit, listing, plan, reproduce, sweep, train
-from headcount.core.errors import HeadcountError
+from headcount.cli import (
+    bound,
+    build,
+    cache,
+    diagnose,
+    doctor,
+    explain,
+    export,
+    fit,
+    listing,
+    plan,
+    reproduce,
+    serve,
+    study,
+    sweep,
+    train,
+)
+from headcount.cli.common import printable
+from headcount.cli.verb_examples import epilog
+from headcount.core.errors import HeadcountError, machine_fault
 
 app = typer.Typer(
     name="headcount",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help=(
@@ -45,8 +63,15 @@ def _top(
         raise typer.Exit
 
 
-for verb in (fit, bound, plan, build, train, sweep, reproduce, listing, doctor):
+VERBS = (
+    fit, bound, plan, build, export, train, sweep, reproduce,
+    study, serve, cache, diagnose, listing, explain, doctor,
+)  # fmt: skip
+for verb in VERBS:
     verb.register(app)
+for command in app.registered_commands:
+    command.name = command.name or command.callback.__name__  # type: ignore[union-attr]
+    command.epilog = epilog(command.name)
 
 
 def main() -> None:
@@ -64,11 +89,22 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        # only usage errors are expected here; a bug shows its traceback
-        if not hasattr(error, "format_message"):
+        # usage errors and faults of the machine are expected here; a bug shows its traceback
+        if hasattr(error, "format_message"):
+            said = error.format_message().rstrip(".")
+            _fail(f"{said}{_given(error)}; see {_help(error)}", 2)
+        fault = machine_fault(error)
+        if fault is None:
             raise
-        _fail(f"{error.format_message().rstrip('.')}{_given(error)}; see headcount --help", 2)
+        _fail(fault, 2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _help(error: Exception) -> str:
+    """Where the words of a refused command are explained: the verb's own help, if there is one."""
+    context = getattr(error, "ctx", None)
+    verb = context.info_name if context is not None and context.parent is not None else ""
+    return f"headcount {verb} --help" if verb else "headcount --help"
 
 
 def _given(error: Exception) -> str:
@@ -79,5 +115,5 @@ def _given(error: Exception) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
     sys.exit(code)

@@ -97,7 +97,7 @@ def table(target: str, made: "Construction") -> Table:
     """The numbers of a build, then its error budget."""
     a = made.architecture
     shown = Table(
-        title=f"{target}: {made.theorem}", title_justify="left", show_header=False, box=None
+        title=f"{escape(target)}: {made.theorem}", title_justify="left", show_header=False, box=None
     )
     shown.add_row(
         "architecture",

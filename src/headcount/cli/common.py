@@ -49,6 +49,24 @@ def progress(seconds: float = QUIET_SECONDS) -> Iterator[Say]:
     yield say
 
 
+def printable(text: str) -> str:
+    """Text for a terminal: control characters and broken letters are written out, not obeyed.
+
+    >>> printable("a\\x1b[31m")
+    'a\\\\x1b[31m'
+    """
+    seen = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+    encoding = sys.stderr.encoding or "utf-8"
+    return seen.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def safe(text: str) -> str:
+    """Text of a user or a file inside ours: neither markup nor control characters act."""
+    return escape(printable(text))
+
+
 def number(value: float | None) -> str:
     """Three digits, or a dash for none."""
     return "–" if value is None else f"{value:.3g}"

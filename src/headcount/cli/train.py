@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress
+from headcount.core.errors import require
 from headcount.core.files import read_mapping, refuse_occupied
 from headcount.core.overrides import with_changes
 
@@ -15,12 +16,21 @@ if TYPE_CHECKING:
     from headcount.train.run_record import Record
 
 SHOWN = 12  # log points in the table
+TOLD = 8  # heads that are told one by one
+EXAMPLE = """\
+# headcount train run.yaml   (changes: headcount train run.yaml model.heads=4 seed=1)
+memory: {kind: fixed, lags: [3], readout: linear}
+model: {heads: 2, width: 8, attention: dp-free, bias: log1p, ffn: none}
+train: {steps: 1000, length: 32, loss: population}
+seed: 0
+"""
 
 
 def train(
     spec: Annotated[
-        Path, typer.Argument(help="a .toml, .yaml or .json file with memory, model, train and seed")
-    ],
+        Path | None,
+        typer.Argument(help="a .toml, .yaml or .json file with memory, model, train and seed"),
+    ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Argument(
@@ -31,9 +41,17 @@ def train(
         Path | None,
         typer.Option("-o", "--out", help="folder for config.json, model.safetensors and README.md"),
     ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="print a small ready spec and end")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """Train one model on one memory and say what it learned. Divergence is a result too."""
+    if example:
+        typer.echo(EXAMPLE, nl=False)
+        return
+    require(spec is not None, "no spec", "a file", "write one: headcount train --example")
+    assert spec is not None
     values = with_changes(read_mapping(spec), changes or [])
     if out is not None:
         refuse_occupied(out)
@@ -42,6 +60,7 @@ def train(
     # jax: not needed for --help or a misspelt file
     from headcount.train.run import train as trained
     from headcount.train.run_spec import RunSpec
+    from headcount.train.what_was_learned import what_was_learned
 
     run = RunSpec.from_values(values)
     with progress() as say:
@@ -53,10 +72,12 @@ def train(
             out,
             f"Trained by headcount train: {done.record.sentence}. Run {run.content_hash}.",
         )
+    learned = what_was_learned(run.target(), done.model, run.train.length)
     if json:
         print_json(
             {
                 "run": run.content_hash,
+                "learned": learned.to_json(),
                 "spec": run.to_plain(),
                 **done.record.to_json(),
                 "folder": None if out is None else str(out),
@@ -66,6 +87,8 @@ def train(
     console.print(table(done.record))
     seconds, memory = done.record.seconds, done.record.peak_memory_bytes / 1e6
     console.print(f"{escape(done.record.sentence)}.")
+    for line in learned.sentences(done.record.final.get("relative_loss"), TOLD):
+        console.print(escape(line))
     console.print(
         f"{seconds['run']:.2f} s (and {seconds['compile']:.2f} s to compile), peak memory"
         f" {memory:.0f} MB, run {run.content_hash}."

@@ -1,0 +1,57 @@
+"""`headcount explain TERM`: a word of the glossary, or a registered part, in plain words."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from headcount.cli.common import console, print_json
+from headcount.cli.listing import registries
+from headcount.core.errors import InputError
+from headcount.core.glossary import explained, terms
+
+
+def explain(
+    term: Annotated[
+        str | None, typer.Argument(help="a word such as slot, sink or dot-product-free; none: all")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """What a word means: the glossary, and every part that can be named (biases, memories, …)."""
+    if term is None:
+        names = sorted({each.names[0] for each in terms()})
+        if json:
+            print_json({"terms": names})
+        else:
+            console.print(escape(", ".join(names)))
+        return
+    found = entries(term)
+    if json:
+        print_json({"term": term, "entries": found})
+        return
+    for entry in found:
+        console.print(escape(f"{entry['text']}  [{entry['where']}]"))
+
+
+def entries(term: str) -> list[dict[str, Any]]:
+    """What the glossary says, then the parts of that name."""
+    parts = [
+        {
+            "where": noun,
+            "text": f"{term}: {registry[term].summary} Formula: {registry[term].formula}."
+            f" {registry[term].ref}",
+        }
+        for noun, registry in registries().items()
+        if term in registry.names()
+    ]
+    try:
+        return [{"where": t.section, "text": t.plain} for t in explained(term)] + parts
+    except InputError:
+        if not parts:
+            raise
+    return parts
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("explain")(explain)
