@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Test processes; each computes on one thread (tests/conftest.py), which is quicker than one process on many.
 WORKERS ?= 2
 
-.PHONY: setup reproduce test test-slow lint bench lock clean
+.PHONY: setup reproduce test test-slow browser-test export-test docs notebooks lint bench lock clean
 
 setup: $(READY)
 
@@ -30,6 +30,32 @@ test: lint
 
 test-slow: setup
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
+
+# The explorer in headless Chromium: Debian's packages where they are missing, axe-core from npm. BROWSER_PICTURES=DIR keeps pictures.
+AXE := $(VENV)/axe/package/axe.min.js
+browser-test: setup $(AXE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'selenium==4.51.0'
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; }
+	HEADCOUNT_BROWSER=yes AXE_CORE=$(AXE) $(BIN)/python -m pytest tests/browser --timeout 600
+
+$(AXE): | $(READY)
+	mkdir -p $(VENV)/axe
+	cd $(VENV)/axe && npm pack --silent axe-core@4.14.0 >/dev/null && tar -xzf axe-core-4.14.0.tgz
+
+export-test: setup ## every part and construction in PyTorch, a few in ONNX Runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-torch.lock
+	$(BIN)/python -m pytest tests/export
+
+docs: setup ## the pages that are made from the program, then the site (nothing is fetched)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	$(BIN)/python -m headcount.cli.reference > docs/commands.md
+	$(BIN)/python -m headcount.core.bibliography > docs/bibliography.md
+	$(BIN)/python -m headcount.core.glossary > docs/glossary.md
+	$(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
+
+notebooks: setup ## run every notebook from a clean kernel
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	$(BIN)/python notebooks/execute.py --check
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.lock

@@ -12,9 +12,13 @@ NAMES = (
     "attention",
     "language_model",
     "workers",
+    "latency",
     "fit_speed",
     "fit_tables",
     "bounds_tables",
+    "diagnose",
+    "bounds_tightness",
+    "server",
 )
 # XLA sizes its pools by the cores it sees, and a second thread costs the small steps of `training`
 # half of their speed.

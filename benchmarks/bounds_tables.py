@@ -131,7 +131,7 @@ def measured(
     seconds = time.perf_counter() - start
     value = bound.value / scale
     shown = f"{value:.6g}" if value < 0.999999 else f"1-{1 - value:.1e}"
-    return Row(label, theirs, shown, value >= least(theirs) and check(problem, bound), seconds)
+    return Row(label, theirs, shown, value >= least(theirs) and check(bound), seconds)
 
 
 def indicator_rows(quick: bool) -> list[Row]:
