@@ -3,7 +3,8 @@
 Sums of heads, a linear readout:
 - by budget, any number of heads: `dual` (LP dual over all rates, enclosed in balls), `weight`
   (exact integers, for single lags);
-- by number of heads, any budget: `theorem_a` (isolated lags), `zeros` (zero counting, any kernel);
+- by number of heads, any budget: `theorem_a` (isolated lags), `zeros` (zero counting, any kernel),
+  `squeeze` (power laws by lin heads in l1, nearly sharp);
 - `lower_bound` takes the best that applies.
 
 Any readout, several layers, neurons:
@@ -18,6 +19,7 @@ claims about other answers have `check_pair`, `check_code`, `check_depth` and `c
 ask for the answers themselves. What is proved, and how tight: docs/proved.md.
 """
 
+from headcount.theory.bounds.best import Effort as Effort
 from headcount.theory.bounds.best import lower_bound as lower_bound
 from headcount.theory.bounds.check import check as check
 from headcount.theory.bounds.weight import log10_weight as log10_weight

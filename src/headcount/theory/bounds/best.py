@@ -2,6 +2,7 @@
 bounds is valid).
 """
 
+import enum
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
 from headcount.theory.bounds.dual import dual_claim
+from headcount.theory.bounds.squeeze import is_tight, squeeze_claim
 from headcount.theory.bounds.theorem_a import heads_claim
 from headcount.theory.bounds.weight import budget_claim
 from headcount.theory.bounds.zeros import zeros_claim
@@ -20,12 +22,23 @@ MOST_HEADS = 20  # zero counting: residuals of more heads meet the rounding of d
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
 
 
+QUICK_HEADS = 10  # a squeeze of rates of more heads takes longer than the search for a fit
+
+
+class Effort(enum.StrEnum):
+    """How long a proof may take."""
+
+    QUICK = "quick"  # about a second: what an interactive answer bears
+    DEEP = "deep"  # up to a minute
+
+
 @one_thread()
-def lower_bound(problem: Problem, heads: int | None = None) -> Claim:
+def lower_bound(problem: Problem, heads: int | None = None, effort: Effort = Effort.QUICK) -> Claim:
     """The largest proved error of `heads` heads (None: any number) within the problem's budget.
 
-    The claim's scope says what it holds for, which may be more than was asked: `heads` is None
-    where their number was not used, `weight` inf where the budget was not.
+    `effort`: more time may prove more, never less. The claim's scope says what it holds for, which
+    may be more than was asked: `heads` is None where their number was not used, `weight` inf where
+    the budget was not.
     """
     require(
         heads is None or heads >= 1,
@@ -39,12 +52,22 @@ def lower_bound(problem: Problem, heads: int | None = None) -> Claim:
     found.append(budget_claim(problem))
     if _best(found).value < (1 - NEARLY_ALL) * norm_of(problem.target, problem.norm):
         if heads is not None and heads <= MOST_HEADS:
-            found.append(zeros_claim(problem, heads))
+            found.append(_by_heads(problem, heads, effort))
         if np.isfinite(problem.budget):
             found.append(dual_claim(problem))
     best = _best(found)
     assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
     return best
+
+
+def _by_heads(problem: Problem, heads: int, effort: Effort) -> Claim | None:
+    """Any kernel, any weights: the squeeze where it applies, else zero counting."""
+    deep = effort is Effort.DEEP or heads <= QUICK_HEADS
+    squeezed = squeeze_claim(problem, heads) if deep else None
+    if squeezed is not None and is_tight(squeezed):
+        return squeezed
+    counted = zeros_claim(problem, heads)
+    return max((c for c in (squeezed, counted) if c), key=lambda c: c.value, default=None)
 
 
 def _best(found: list[Claim | None]) -> Claim:

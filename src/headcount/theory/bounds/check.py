@@ -21,12 +21,13 @@ from typing import Any
 from flint import arb, fmpz_poly
 
 from headcount.core.claims import SIGNS, Claim, Norm, Readout, Scope, Sense, Status
-from headcount.memory.kernels import AbstractKernel, Lag, Window
+from headcount.memory.kernels import AbstractKernel, Lag, Power, Window
 from headcount.theory.balls import kernel_values, precision
 from headcount.theory.bounds.check_codes import CHECKS as CODES
 from headcount.theory.bounds.check_codes import check_code
 from headcount.theory.bounds.check_continuum import never_above
 from headcount.theory.bounds.check_pairs import confused
+from headcount.theory.bounds.check_squeeze import check_precision, squeezed
 from headcount.theory.heads import DECAYS, AbstractDecay, Lin
 
 BITS = 192
@@ -274,6 +275,18 @@ def _added(coefficients: list[float], curves: list[list[arb]], s: int) -> arb:
     return sum((arb(a) * f[s] for a, f in zip(coefficients, curves, strict=True)), arb(0))
 
 
+def _squeeze(case: _Case, c: Evidence) -> bool:
+    H, (first, stop) = int(c["heads"]), (int(s) for s in c["lags"])
+    scope, most = case.scope, case.scope.heads
+    power = isinstance(case.kernel, Power) and isinstance(case.family, Lin)
+    counted = case.exists(first) and case.exists(stop - 1) and scope.norm is Norm.L1
+    if not (power and counted) or most is None or not 1 <= most <= H:
+        return False
+    with check_precision(H):
+        proved = squeezed(kernel_values(case.kernel, stop), first, stop, c)
+        return proved is not None and bool(arb(case.value) <= proved)
+
+
 CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
     "trivial": lambda case, c: case.value == 0,
     "pair": _pair,
@@ -284,4 +297,5 @@ CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
     "isolated": _isolated,
     "block": _block,
     "zeros": _zeros,
+    "squeeze": _squeeze,
 }
