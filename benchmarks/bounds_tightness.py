@@ -1,9 +1,10 @@
 """How tight the lower bounds are: what is found divided by what is proved, with CPU seconds.
 
-    python benchmarks/bounds_tightness.py            all tables, about ten minutes on one core
+    python benchmarks/bounds_tightness.py            all tables, about half an hour on one core
     python benchmarks/bounds_tightness.py --quick    a sample of each
 
-- fit / bound by kernel, norm and number of heads, with a budget (1 is optimal, — no bound);
+- fit / bound by kernel, norm and number of heads, with a budget (1 is optimal, — no bound), and
+  which proof it is, with all the effort there is (`--quick`: what `fit` shows);
 - 1/s by exponential sums in the sup norm, 6 to 16 terms: the sum behind the bound;
 - any readout: lag T with head outputs known to a format's unit, any number of heads, the bound
   and what a linear readout of heads on dense rates reaches (a linear programme).
@@ -26,7 +27,7 @@ from headcount.memory.kernels import (
     Power,
     Window,
 )
-from headcount.theory.bounds import check, lower_bound
+from headcount.theory.bounds import Effort, check, lower_bound
 from headcount.theory.bounds.recovery import recovery_claim
 from headcount.theory.bounds.zeros import zeros_claim
 from headcount.theory.fit.choose import fit_heads
@@ -48,8 +49,8 @@ HEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 
 def ratio_table(norm: Norm, quick: bool) -> None:
-    """Fit over bound, one row per kernel."""
-    heads = HEADS[1:5:3] if quick else HEADS
+    """Fit over bound, one row per kernel; the letter is the proof's."""
+    heads, effort = (HEADS[1:5:3], Effort.QUICK) if quick else (HEADS, Effort.DEEP)
     print(f"\nfit / bound in {norm}, budget {BUDGET:g}, {WINDOW} lags")
     print(f"{'':14s}" + "".join(f"{f'H={h}':>10s}" for h in heads) + "    CPU s")
     for name, kernel, bias in KERNELS[:: 3 if quick else 1]:
@@ -57,8 +58,9 @@ def ratio_table(norm: Norm, quick: bool) -> None:
         problem = Problem(kernel, family(bias), norm, window=WINDOW, budget=BUDGET)
         for h in heads:
             found = measure(problem, fit_heads(problem, h).head_sum)[norm]
-            bound = lower_bound(problem, h).value
-            cells.append("—" if bound <= 0 else f"{found / bound:.4g}")
+            bound = lower_bound(problem, h, effort)
+            ratio = found / bound.value if bound.value > 0 else math.inf
+            cells.append("—" if bound.value <= 0 else f"{ratio:.4g} {bound.method[0]}")
         spent = time.process_time() - start
         print(f"{name:14s}" + "".join(f"{c:>10s}" for c in cells) + f"{spent:9.1f}", flush=True)
 
@@ -117,7 +119,7 @@ def main(argv: list[str] | None = None) -> None:
     quick = parser.parse_args(argv).quick
     inverse_table(quick)
     readout_table(quick)
-    for norm in (Norm.SUP, Norm.L1):
+    for norm in (Norm.SUP, Norm.L2, Norm.L1):
         ratio_table(norm, quick)
 
 

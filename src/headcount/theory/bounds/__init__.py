@@ -5,6 +5,7 @@ Sums of heads, a linear readout:
   (exact integers, for single lags);
 - by number of heads, any budget: `theorem_a` (isolated lags), `zeros` (zero counting, any kernel),
   `squeeze` (power laws by lin heads in l1, nearly sharp);
+- by both together: `branch` (few heads: a search tree over signs and rates);
 - `lower_bound` takes the best that applies.
 
 Any readout, several layers, neurons:

@@ -1,5 +1,5 @@
-"""The best lower bound that applies: by budget, by number of heads, or both (the larger of valid
-bounds is valid).
+"""The best lower bound that applies: by budget, by number of heads, or by both together (the larger
+of valid bounds is valid).
 """
 
 import enum
@@ -11,6 +11,7 @@ from headcount.core.claims import Claim, Norm
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
+from headcount.theory.bounds.branch import branch_claim
 from headcount.theory.bounds.dual import dual_claim
 from headcount.theory.bounds.squeeze import is_tight, squeeze_claim
 from headcount.theory.bounds.theorem_a import heads_claim
@@ -30,6 +31,10 @@ class Effort(enum.StrEnum):
 
     QUICK = "quick"  # about a second: what an interactive answer bears
     DEEP = "deep"  # up to a minute
+
+
+# splits of a search tree by number of heads
+SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 250, 3: 500, 4: 700}}
 
 
 @one_thread()
@@ -55,9 +60,17 @@ def lower_bound(problem: Problem, heads: int | None = None, effort: Effort = Eff
             found.append(_by_heads(problem, heads, effort))
         if np.isfinite(problem.budget):
             found.append(dual_claim(problem))
+            splits = SPLITS[effort].get(heads or 0, 0)
+            if heads is not None and splits and not _settled(_best(found)):
+                found.append(branch_claim(problem, heads, splits))
     best = _best(found)
     assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
     return best
+
+
+def _settled(best: Claim) -> bool:
+    """Is nothing to be gained over this bound?"""
+    return best.method == "squeeze" and is_tight(best)
 
 
 def _by_heads(problem: Problem, heads: int, effort: Effort) -> Claim | None:

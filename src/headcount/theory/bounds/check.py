@@ -23,6 +23,7 @@ from flint import arb, fmpz_poly
 from headcount.core.claims import SIGNS, Claim, Norm, Readout, Scope, Sense, Status
 from headcount.memory.kernels import AbstractKernel, Lag, Power, Window
 from headcount.theory.balls import kernel_values, precision
+from headcount.theory.bounds.check_branch import branched
 from headcount.theory.bounds.check_codes import CHECKS as CODES
 from headcount.theory.bounds.check_codes import check_code
 from headcount.theory.bounds.check_continuum import never_above
@@ -75,7 +76,7 @@ def check(claim: Claim) -> bool:
     try:
         with precision(BITS):
             return bool(CHECKS[kind](case, claim.evidence))
-    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError):
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, RecursionError):
         return False
 
 
@@ -287,6 +288,17 @@ def _squeeze(case: _Case, c: Evidence) -> bool:
         return proved is not None and bool(arb(case.value) <= proved)
 
 
+def _branch(case: _Case, c: Evidence) -> bool:
+    H, edges, scope = int(c["heads"]), [int(s) for s in c["blocks"]], case.scope
+    counted = all(case.exists(s) for s in (edges[0], edges[-1] - 1))
+    few = scope.heads is not None and 1 <= scope.heads <= H
+    if not (counted and few and math.isfinite(scope.weight)):
+        return False
+    rho = kernel_values(case.kernel, edges[-1])
+    limits = (scope.weight, scope.norm, scope.lowest_rate)
+    return branched(rho, case.family, *limits, arb(case.value), c)
+
+
 CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
     "trivial": lambda case, c: case.value == 0,
     "pair": _pair,
@@ -298,4 +310,5 @@ CHECKS: dict[str, Callable[[_Case, Evidence], bool]] = {
     "block": _block,
     "zeros": _zeros,
     "squeeze": _squeeze,
+    "branch": _branch,
 }

@@ -25,7 +25,7 @@ def never_above(family: AbstractDecay, y: dict[int, arb], lowest: float, allowed
     derivatives = arb_mat([steps[s][:DEGREE] for s in y])
     highest = arb_mat([[abs(steps[s][DEGREE])] for s in y])
     # so that interval ends are exact
-    bernstein, left = _bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30
+    hull_of, left = bernstein(DEGREE - 1), math.floor(lowest * 2.0**30) / 2.0**30
     small = allowed * arb(2.0**-32)
     while True:
         curve = family.curve(left, length)
@@ -46,12 +46,12 @@ def never_above(family: AbstractDecay, y: dict[int, arb], lowest: float, allowed
         centre = family.curve(left + half, length)
         taylor = arb_mat([[centre[s] for s in y]]) * derivatives
         poly = arb_poly([taylor[0, k] * arb(half) ** k for k in range(DEGREE)])
-        if not _bounded(poly, bernstein, allowed - rest * arb(half) ** DEGREE):
+        if not _bounded(poly, hull_of, allowed - rest * arb(half) ** DEGREE):
             return False
         left += 2 * half
 
 
-def _bernstein(degree: int) -> arb_mat:
+def bernstein(degree: int) -> arb_mat:
     """Power basis on [-1, 1] → Bernstein coefficients: substitute tau = 2u - 1, then
     b_i = sum_k C(i,k)/C(n,k) a_k.
     """
@@ -72,11 +72,11 @@ def _bernstein(degree: int) -> arb_mat:
     return arb_mat(fmpq_mat(raise_) * fmpq_mat(shift))
 
 
-def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
+def _bounded(poly: arb_poly, hull_of: arb_mat, allowed: arb) -> bool:
     """|poly| <= allowed on [-1, 1]? A polynomial lies in the hull of its Bernstein coefficients;
     bisect until that shows.
     """
-    size = bernstein.ncols()
+    size = hull_of.ncols()
     work = [(0.0, 1.0)]
     for _ in range(MOST_PIECES):
         if not work:
@@ -84,7 +84,7 @@ def _bounded(poly: arb_poly, bernstein: arb_mat, allowed: arb) -> bool:
         centre, half = work.pop()
         piece = poly(arb_poly([centre, half])).coeffs()
         piece = piece + [arb(0)] * (size - len(piece))
-        hull = bernstein * arb_mat([[x] for x in piece])
+        hull = hull_of * arb_mat([[x] for x in piece])
         if all(abs(hull[i, 0]) <= allowed for i in range(size)):
             continue
         if not abs(piece[0]) <= allowed or half < 2.0**-30:

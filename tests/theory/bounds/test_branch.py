@@ -1,0 +1,88 @@
+"""Branch and bound over rates: tighter than the dual, and refused when its evidence is changed."""
+
+import dataclasses
+import math
+
+import pytest
+
+from headcount.core.claims import Claim, Lags
+from headcount.memory.kernels import AbstractKernel, Exponential, Lag, Oscillating, Window
+from headcount.theory.bounds import check, lower_bound
+from headcount.theory.bounds.branch import branch_claim
+from headcount.theory.bounds.dual import dual_claim
+from headcount.theory.heads import family
+from headcount.theory.problem import Norm, Problem
+
+
+def problem(kernel: AbstractKernel, bias="lin", norm=Norm.L1, budget=1e3) -> Problem:
+    return Problem(kernel, family(bias), norm, window=200, budget=budget)
+
+
+@pytest.fixture(scope="module")
+def window() -> Claim:
+    found = branch_claim(problem(Window(10)), 1, 6)
+    assert found is not None
+    return found
+
+
+def test_one_head_for_a_window_is_nearly_settled(window):
+    # one head of rate 0.09: 5.42, and no weight helps
+    assert 5.2 < window.value < 5.4198
+    assert check(window)
+    assert window.value > 2.5 * dual_claim(problem(Window(10))).value
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bias", "norm", "heads", "least"),
+    [
+        (Oscillating(0.05, 0.3), "lin", Norm.L1, 2, 7.7),
+        (Exponential(0.05), "log", Norm.L1, 1, 10.0),
+        (Lag(3), "lin", Norm.SUP, 1, 0.45),
+        (Lag(3), "lin", Norm.L2, 1, 0.8),
+    ],
+)
+def test_few_heads(kernel, bias, norm, heads, least):
+    asked = problem(kernel, bias, norm)
+    claim = branch_claim(asked, heads, 12 * heads)
+    assert claim is not None
+    assert check(claim)
+    assert claim.value > least
+    assert claim.value > dual_claim(asked).value
+    assert lower_bound(asked, heads).value >= claim.value * 0.98
+
+
+def test_it_wants_a_budget_and_few_heads():
+    assert branch_claim(problem(Window(4), budget=math.inf), 1, 4) is None
+    assert branch_claim(problem(Window(4)), 9, 4) is None
+
+
+def forged(claim: Claim, **evidence) -> Claim:
+    return dataclasses.replace(claim, evidence={**claim.evidence, **evidence})
+
+
+def test_changed_evidence_is_refused(window):
+    trees, vectors = window.evidence["trees"], window.evidence["vectors"]
+    assert not check(dataclasses.replace(window, value=window.value * 1.05))
+    assert not check(dataclasses.replace(window, subject=Window(9)))
+    for changed in (
+        {"heads": 2}, {"heads": None}, {"weight": math.inf}, {"bias": "log1p"},
+        {"norm": Norm.SUP}, {"lags": Lags(0, 50)},
+    ):  # fmt: skip
+        other = dataclasses.replace(window.scope, **changed)
+        assert not check(dataclasses.replace(window, scope=other)), changed
+    assert not check(forged(window, heads=2))
+    assert not check(forged(window, trees=trees[1:]))
+    assert not check(forged(window, trees=trees[::-1]))
+    assert not check(forged(window, vectors=vectors[1:]))
+    assert not check(forged(window, vectors=tuple(y[:-1] for y in vectors)))
+    split = trees[1]
+    assert isinstance(split, tuple)
+    # one leaf for all rates; a cut elsewhere; a leaf that does not exist; a leaf on one side only
+    for tree in (
+        0,
+        (split[0], 4.0, *split[2:]),
+        (*split[:3], 99),
+        (*split[:2], split[3], split[2]),
+    ):
+        assert not check(forged(window, trees=(trees[0], tree))), tree
+    assert not check(forged(window, trees=(trees[0], (3, *split[1:]))))
