@@ -1,8 +1,9 @@
 """Re-verify a lower bound from its evidence, in ball arithmetic, with code of its own.
 
-Nothing here is shared with the files that produce bounds, except kernels, families and balls. The
-methods differ on purpose: the maximum over all rates is bounded by Bernstein coefficients instead
-of shifted Taylor sums, and the Chebyshev certificate by Pell's identity n^2 q^2 + x(1-x) q'^2 = n^2
+Nothing here is shared with the files that produce bounds, except kernels, families and balls. (One
+of these files, `branch`, only searches, and claims what is proved here.) The methods differ on
+purpose: the maximum over all rates is bounded by Bernstein coefficients instead of shifted Taylor
+sums, and the Chebyshev certificate by Pell's identity n^2 q^2 + x(1-x) q'^2 = n^2
 (which forces |q| <= 1 on [0, 1]) instead of by recurrence. A claim whose evidence proves less than
 its value, or for a narrower scope than it says, is refused: the checker takes the claim alone, and
 every field of the scope is either used in the proof or required to be what all proofs here are

@@ -100,6 +100,10 @@ def _stays_below(
     largest = max(float(abs(v)) for i in used for v in vectors[i])
     small = TINY * min(float(x) for x in levels.values()) / largest
     table = arb_mat([[vectors[i][b] for i in used] for b in range(len(edges) - 1)])
+    for i in used:  # a slot of one rate is no part of an interval
+        for low, _, sign in {slot for slot in wanted[i] if slot[0] == slot[1]}:
+            if not sign * frame.value(low, vectors[i]) <= levels[i]:
+                return False
     for begin, end in itertools.pairwise([*points, math.inf]):
         left = begin
         while left < end:
@@ -131,6 +135,12 @@ class _Frame:
 
     def curve(self, rate: float) -> list[arb]:
         return self.family.curve(rate, self.edges[-1])[self.edges[0] :]
+
+    def value(self, rate: float, y: Sequence[arb]) -> arb:
+        """g at one rate."""
+        now, starts = self.curve(rate), [e - self.edges[0] for e in self.edges]
+        blocks = itertools.pairwise(starts)
+        return sum((v * sum(now[a:b], arb(0)) for v, (a, b) in zip(y, blocks, strict=True)), arb(0))
 
     def half_width(self, left: float, end: float, small: float) -> float:
         """Half of an interval that ends at `end` or before, with a remainder below `small`. All

@@ -43,7 +43,7 @@ def squeezed(rho: Sequence[arb], first: int, stop: int, c: Mapping[str, Any]) ->
         return None
     places = _places(c["places"], H, first, stop)
     y = _values(_crossing(ends), places, first, stop)
-    if not all(abs(v) <= 1 for v in y):
+    if not all(abs(v) < 1 for v in y):
         return None
     at = dict(zip(places, y, strict=True))
     total, sign = arb(0), 1

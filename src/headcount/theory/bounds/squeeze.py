@@ -224,9 +224,8 @@ def _value(
         raise Lost  # cells overlap
     at = crossing(ends, first)
     places = settled(at, above[0], first, stop)
+    _require_inside(at, places, stop)
     v = shares(at, places, stop)
-    if not all(x >= 0 and x <= 1 for x in v):
-        raise Lost
     total, sign, begin = arb(0), 1, first
     for k, share in zip(places, v, strict=True):
         block = sum((arb(s) ** -arb(p) for s in range(begin, k)), arb(0))
