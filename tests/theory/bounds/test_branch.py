@@ -54,6 +54,8 @@ def test_few_heads(kernel, bias, norm, heads, least):
 def test_it_wants_a_budget_and_few_heads():
     assert branch_claim(problem(Window(4), budget=math.inf), 1, 4) is None
     assert branch_claim(problem(Window(4)), 9, 4) is None
+    far = Problem(Lag(5000), family("lin"), budget=1e3)  # lies beyond the lags that it looks at
+    assert branch_claim(far, 1, 4) is None
 
 
 def forged(claim: Claim, **evidence) -> Claim:

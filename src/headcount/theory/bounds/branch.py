@@ -41,7 +41,7 @@ RATES = 1200  # on which the search looks at g
 LOOKED_AT = 32  # of them per slot in a linear programme
 SINGLE, WIDE = 60, 40  # blocks of one lag each, then wider ones
 MASS = 0.005  # of the kernel that may lie behind the lags that are used
-FEWEST_LAGS = 96
+FEWEST_LAGS, MOST_LAGS = 96, 2048
 SLACKS = (1e-3, 4e-3, 0.02, 0.08)  # of the bound, for what lies between the rates looked at
 BITS = 128
 HEAVY = 1e4  # weight of the row that keeps a measure within its budget
@@ -66,9 +66,9 @@ def branch_claim(problem: Problem, heads: int, splits: int) -> Claim | None:
     """The bound that `splits` splits prove; None where it does not apply or is none."""
     if not (math.isfinite(problem.budget) and 1 <= heads <= MOST_HEADS):
         return None
-    scene = _Scene(problem)
-    if not scene.mass.any():
+    if not problem.target[:MOST_LAGS].any():
         return None
+    scene = _Scene(problem)
     trees = [_Node(slots, *scene.best(slots)) for slots in scene.roots(heads)]
     waiting = [(node.bound, n, node) for n, node in enumerate(trees)]
     heapq.heapify(waiting)
@@ -275,7 +275,7 @@ def _blocks(problem: Problem) -> list[int]:
     first, values = problem.first_lag, np.abs(problem.target)
     left = values.sum() - np.cumsum(values)
     far = int(np.flatnonzero(left <= MASS * values.sum())[0]) + 1
-    stop = min(problem.length, first + max(FEWEST_LAGS, 2 * far))
+    stop = min(problem.length, first + min(MOST_LAGS, max(FEWEST_LAGS, 2 * far)))
     near = min(stop, first + SINGLE)
     wide = np.geomspace(near, stop, WIDE) if stop > near else np.zeros(0)
     edges = sorted({*range(first, near), near, *map(int, wide), stop})
