@@ -48,7 +48,12 @@ def test_few_heads(kernel, bias, norm, heads, least):
     assert check(claim)
     assert claim.value > least
     assert claim.value > dual_claim(asked).value
-    assert lower_bound(asked, heads).value >= claim.value * 0.98
+
+
+def test_the_best_bound_takes_it(window):
+    best = lower_bound(problem(Window(10)), 1)
+    assert best.method == "branch"
+    assert best.value >= 0.98 * window.value
 
 
 def test_it_wants_a_budget_and_few_heads():

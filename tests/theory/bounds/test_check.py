@@ -38,7 +38,8 @@ CASES = {
     "theorem-a": (Problem(ArrayKernel((0, 0, 0, 0, 1.0, 0, 0, 0, 0, 0, -2.0)), family("log1p")), 2),
     "theorem-a-sup": (Problem(Lag(6), family("log"), norm=Norm.SUP), 3),
     "block": (Problem(Window(7), family("log")), 3),
-    "zeros": (Problem(Power(1.5), family("lin"), window=300), 3),
+    "squeeze": (Problem(Power(1.5), family("lin"), window=300), 3),
+    "zeros": (Problem(Power(1.5), family("log1p"), window=300), 3),
     "zeros-l2": (Problem(Power(1.5), family("lin"), norm=Norm.L2, window=300), 3),
     "zeros-sup": (Problem(Power(1.5), family("lin"), norm=Norm.SUP, window=300), 3),
 }
