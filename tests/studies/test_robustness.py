@@ -115,6 +115,15 @@ def _is_array(leaf):
     return hasattr(leaf, "size")
 
 
+def test_a_variant_without_any_effect_is_not_counted_as_evidence():
+    t5, sgd = (next(v for v in VARIANTS if v.name == name) for name in ("t5", "sgd"))
+    base = 1 + 0.1 * np.arange(8)
+    cells = judged([cell("2b", base), cell("2b", base, (t5,)), cell("2b", base + 1, (sgd,))])
+    found = Robustness(Profile.SMOKE, tuple(cells), ())
+    assert [c["as_base"] for c in found.to_json()["map"]] == [False, True, False]
+    assert "in 2 of 2 variants; 1 more change no figure." in found.sentences()[0]
+
+
 def test_what_turns_a_conclusion_is_told():
     sgd = next(v for v in VARIANTS if v.name == "sgd")
     cells = judged([cell("4a", np.full(8, 1.0)), cell("4a", np.full(8, -1.0), (sgd,))])

@@ -150,7 +150,9 @@ def _parts(factor: str, field: str, names: str) -> Iterator[Variant]:
 BASE = Variant("base", "as it is")
 VARIANTS: tuple[Variant, ...] = (
     *_parts("bias", "bias", "lin log log1p kerple-log kerple-power alibi t5 fire peak rope none"),
-    *_parts("score", "attention", "dp-free dot tmx peak-tmx"),
+    *_parts("score", "attention", "dp-free dot peak-tmx"),
+    # softmax alone cancels the term of tmx
+    Variant("score", "tmx", model={"attention": "tmx", "normaliser": "softmax-sink"}),
     *_parts("normaliser", "normaliser", "none sigmoid softmax-sink"),
     *_parts("norm", "norm", "none pre-ln post-ln pre-rms sandwich"),
     *_parts("ffn", "ffn", "gelu swiglu none"),

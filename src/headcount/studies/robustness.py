@@ -119,6 +119,13 @@ class Robustness:
     def base(self, insight: str) -> Cell:
         return next(cell for cell in self.of(insight) if cell.variants == (BASE,))
 
+    def as_base(self, cell: Cell) -> bool:
+        """Does the variant change no figure at all? T5's bias is a table on short sequences; such
+        a cell is no further evidence.
+        """
+        base = next((c for c in self.of(cell.probe.insight) if c.variants == (BASE,)), cell)
+        return cell is not base and np.array_equal(cell.effects, base.effects[: len(cell.effects)])
+
     def turning(self) -> list[Cell]:
         """Decided cells that differ from a decided base, by how far their effect moved."""
         found = []
@@ -178,7 +185,8 @@ class Robustness:
     def sentences(self) -> tuple[str, ...]:
         said = []
         for probe in PROBES:
-            cells = self.of(probe.insight)
+            every = self.of(probe.insight)
+            cells = [cell for cell in every if not self.as_base(cell)]
             if not cells:
                 continue
             held = sum(cell.outcome is Outcome.SUPPORTED for cell in cells)
@@ -189,7 +197,9 @@ class Robustness:
                 more = f" and {len(against) - 4} more" if len(against) > 4 else ""
                 told += f"; not with {names}{more}"
             open_ = len(cells) - held - len(against)
-            said.append(told + (f"; {open_} undecided." if open_ else "."))
+            told += f"; {open_} undecided" if open_ else ""
+            same = len(every) - len(cells)
+            said.append(told + (f"; {same} more change no figure." if same else "."))
         for row in self.verdicts():
             parts = [f"{word} on {', '.join(row[word])}" for word in SAID.values() if row[word]]
             named = f"{row['alternative']} instead of {row['instead_of']}"
@@ -198,7 +208,8 @@ class Robustness:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "profile": str(self.profile), "map": [cell.to_json() for cell in self.cells],
+            "profile": str(self.profile), 
+            "map": [cell.to_json() | {"as_base": self.as_base(cell)} for cell in self.cells],
             "turning": [cell.to_json() for cell in self.turning()],
             "factors": [{"factor": f, "turned": n, "cells": of} for f, n, of in self.factors()],
             "interactions": [cell.to_json() for cell in self.interactions()],
