@@ -38,6 +38,8 @@ def figure(found: FiniteSample) -> Figure:
             axes.axvline(found.needed.n, color="grey", ls="--", lw=1)
     axes.set(xscale="log", yscale="log", xlabel="samples n" if found.axis == "n" else found.axis,
              ylabel="excess risk")  # fmt: skip
+    axes.set_xticks(at, [f"{x:,}" for x in at])
+    axes.minorticks_off()
     axes.legend(frameon=False, fontsize=9)
     return canvas
 

@@ -75,6 +75,9 @@ def bars(names: list[str], left: list[float], reached: list[bool]) -> Figure:
     shown = np.clip(left, TINY, 1)
     colours = ["#2e8b6f" if yes else "#d1495b" for yes in reached]
     axes.barh(range(len(names)), np.log10(shown / TINY), color=colours)
+    for at, value in enumerate(left):  # a bar of length 0 is a good one: say so
+        told = f"{value:.2g}" if value > TINY else f"at most {TINY:g}"
+        axes.text(np.log10(shown[at] / TINY) + 0.03, at, told, va="center", fontsize=8)
     axes.axvline(np.log10(SHARE / TINY), color="black", lw=1, ls="--")
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
