@@ -2,9 +2,9 @@
 predicts, then measured.
 
 A prediction is a Transformer and one with a part less (a layer, or the dot product). It *holds* if
-the predicted one reaches the task and the lesser one does not; it is *enough* if both do, and
-*missed* if the predicted one does not, which may be its training. A task of which ours is only a
-relative says so in `differs`.
+the predicted one reaches the task and the lesser one does not; it is *enough* if both do or nothing
+less was tried, and *missed* if the predicted one does not, which may be its training. A task of
+which ours is only a relative says so in `differs`.
 
     recall, noisy, fuzzy   the last token before each value, then a match: 2 layers with dot
                            products (constructions.md: recall)
@@ -41,7 +41,7 @@ class Holds(enum.StrEnum):
     """What became of a prediction."""
 
     HOLDS = "holds"  # the predicted model reaches the task, the lesser one does not
-    ENOUGH = "enough, not least"  # both do
+    ENOUGH = "enough, not shown to be least"  # both do, or there is no lesser one
     MISSED = "missed"  # the predicted model does not
 
 
@@ -102,7 +102,7 @@ class Measured:
         task = self.prediction.task
         if not self.predicted.reached(task):
             return Holds.MISSED
-        least = self.lesser is None or not self.lesser.reached(task)
+        least = self.lesser is not None and not self.lesser.reached(task)
         return Holds.HOLDS if least else Holds.ENOUGH
 
     def to_json(self) -> dict[str, Any]:
