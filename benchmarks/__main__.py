@@ -19,6 +19,8 @@ NAMES = (
     "diagnose",
     "bounds_tightness",
     "server",
+    "finite_sample",
+    "store",
 )
 # XLA sizes its pools by the cores it sees, and a second thread costs the small steps of `training`
 # half of their speed.

@@ -7,6 +7,8 @@
 
 from headcount.studies.finite_sample import FiniteSample as FiniteSample
 from headcount.studies.finite_sample import finite_sample as finite_sample
+from headcount.studies.mad_tasks import Predictions as Predictions
+from headcount.studies.mad_tasks import mad as mad
 from headcount.studies.rivals import Rivals as Rivals
 from headcount.studies.rivals import rivals as rivals
 from headcount.studies.robustness import Robustness as Robustness

@@ -8,9 +8,11 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.lab.study import Profile
 from headcount.model.cost import Cost
+from headcount.studies import trials
 from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
 from headcount.studies.contenders import CONTENDERS, Measure, amount, sized
+from headcount.studies.decomposition import Floor
 from headcount.studies.rivals import Cause, Rival, Rivals, budget, floor_of, planned
 from headcount.studies.trials import Learned, learned
 from headcount.studies.zoo import zoo
@@ -29,8 +31,9 @@ def test_contenders_come_near_the_budget(name, measure):
     )
 
 
-def row(loss, accuracy=(), floor=None, name="lag-5"):
-    return Rival(by_name(name), "ssm", SMALL, Learned((loss,) * 3, accuracy), floor, None)
+def row(loss, accuracy=(), floor=None, name="lag-5", rounding=0.0):
+    known = Floor() if floor is None else Floor(floor, rounding)
+    return Rival(by_name(name), "ssm", SMALL, Learned((loss,) * 3, accuracy), known, None)
 
 
 def test_causes_follow_from_floors():
@@ -38,17 +41,21 @@ def test_causes_follow_from_floors():
     assert row(0.5).cause is Cause.UNKNOWN
     assert row(0.5, floor=0.2).cause is Cause.APPROXIMATION
     assert row(0.5, floor=1e-6).cause is Cause.OPTIMISATION
+    assert row(0.5, floor=1e-6, rounding=0.3).cause is Cause.PRECISION
     assert not row(1e-9, accuracy=(0.9,) * 3, name="recall").reached
     found = Rivals(Measure.PARAMETERS, Profile.SMOKE, (row(0.5, floor=0.2),))
     assert "Missed for approximation: ssm on lag-5." in found.sentences()
 
 
 def test_a_diagonal_recurrence_has_the_floor_of_a_sum_of_exponentials():
-    assert floor_of(by_name("exp-fast"), "ssm") == pytest.approx(0, abs=1e-9)
-    assert floor_of(by_name("lag-30"), "ssm") is None  # complex modes may do better than real ones
-    assert floor_of(by_name("lag-30"), "local") == 1.0
-    assert floor_of(by_name("lag-5"), "local") == 0.0
-    assert floor_of(by_name("recall"), "ssm") is None
+    exact = floor_of(by_name("exp-fast"), "ssm")
+    assert exact.approximation == pytest.approx(0, abs=1e-9)
+    assert 0 < exact.precision < 1e-9  # float32 holds one mode, not exactly
+    far = floor_of(by_name("lag-30"), "ssm")
+    assert far.approximation is None  # complex modes may do better than real ones
+    assert floor_of(by_name("lag-30"), "local").approximation == 1.0
+    assert floor_of(by_name("lag-5"), "local").approximation == 0.0
+    assert floor_of(by_name("recall"), "ssm").approximation is None
 
 
 def test_a_diverged_run_counts_as_lost():
@@ -94,4 +101,26 @@ def test_names_are_checked_and_runs_counted():
     assert [t.name for t in chosen(["recall", "lag-1"])] == ["lag-1", "recall"]
     with pytest.raises(InputError, match="memory of the zoo"):
         chosen(["nothing"])
-    assert len(planned(["lag-1"], ["gru", "ssm"], "parameters", "smoke")) == 2 * 3
+    assert len(planned(["lag-1"], ["gru", "ssm"], "parameters", "smoke")) == 2 * 5
+    every = zoo_module.planned("gru", None, "laptop")
+    assert len({spec.memory.to_plain()["kind"] for spec in every}) > 5  # the whole collection
+
+
+def test_more_seeds_are_run_only_where_seeds_do_not_agree(monkeypatch):
+    task, ran = by_name("lag-5"), []
+    left = {"sure": lambda seed: 1e-4, "torn": lambda seed: 1e-4 if seed % 2 else 0.5}
+
+    def trained(specs, store, engine, say):
+        ran.extend(spec.content_hash for spec in specs)
+        return {s.content_hash: {"relative_loss": s.value} for s in specs}
+
+    class Spec:
+        def __init__(self, name, seed):
+            self.content_hash, self.value = f"{name}{seed}", left[name](seed)
+
+    monkeypatch.setattr(trials, "trained", trained)
+    runs = {("lag-5", name): lambda n, name=name: [Spec(name, i) for i in range(n)]
+            for name in left}  # fmt: skip
+    found = trials.by_looks(runs, {"lag-5": task}, (4, 6), None, None, None)
+    assert [len(found["lag-5", name].losses) for name in left] == [4, 6]
+    assert sum(name.startswith("sure") for name in set(ran)) == 4

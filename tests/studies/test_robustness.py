@@ -1,11 +1,17 @@
 """The map of variants: cells that can be trained, outcomes with a controlled rate of errors."""
 
+import functools
+
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
+from headcount.lab.judge.statistics import Looks
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.study import Profile
+from headcount.studies.alternatives import ALTERNATIVES
 from headcount.studies.probes import BASE, PROBES, VARIANTS
 from headcount.studies.robustness import (
     EFFORTS,
@@ -46,6 +52,76 @@ def test_false_discoveries_are_rare_where_every_effect_lies_on_the_margin():
         cells = [cell("4a", margin + rng.standard_cauchy(8)) for _ in range(40)]
         false += any(c.outcome.decided for c in judged(cells))
     assert false <= 20  # both sides at 5% each
+
+
+def test_looking_twice_is_paid_for():
+    looks, margin = Looks((7, 10)), PROBE["4a"].claim.margin
+    once = cell("4a", np.full(7, margin + 1))
+    assert once.p(True, looks) == pytest.approx(looks.factor * once.p(True))
+    assert once.p(True, looks) > once.p(True)
+
+
+def test_a_variant_that_changes_nothing_is_no_cell():
+    questions, _ = asked(["3b"], "smoke")
+    names = [variants[0].name for _, variants in questions]
+    assert len(names) == len(set(names))
+    full, _ = asked(["1a"], "full")
+    told = {(v.factor, v.name) for _, variants in full if len(variants) == 1 for v in variants}
+    assert ("norm", "pre-ln") not in told  # what the probe has already
+    assert ("norm", "none") in told
+    named = {"bias", "score", "normaliser", "norm", "ffn", "residual", "width", "optimiser",
+             "rate", "precision", "length", "noise"}  # fmt: skip
+    assert {factor for factor, _ in told} == {"base", *named}
+
+
+def test_laws_of_inputs_keep_the_size_of_tokens():
+    law = next(v for v in VARIANTS if v.name == "autoregressive")
+    assert law.memory(PROBE["2a"]).endswith("inputs=ar1(phi=0.7,d=8)")
+    assert law.memory(PROBE["2b"]).endswith("inputs=ar1(phi=0.7,d=1)")
+    assert not law.applies(PROBE["3b"])
+
+
+def test_every_alternative_gets_a_verdict_by_memory():
+    cheap = {a.name: a for a in ALTERNATIVES}
+    assert set(cheap) == {"without dot products", "tmx", "deeper, fewer heads", "log bias"}
+    probes = cheap["log bias"].probes
+    good, bad = np.full(10, -1.0), np.full(10, 1.0)
+    cells = judged([Cell(probes[0], (BASE,), good), Cell(probes[1], (BASE,), bad)])
+    found = Robustness(Profile.SMOKE, tuple(cells), ())
+    (verdict,) = found.verdicts()
+    assert verdict["as good"] == ["a heavy tail"]
+    assert verdict["worse"] == ["a light tail"]
+    assert found.sentences()[-1] == (
+        "Log bias instead of a number per lag: as good on a heavy tail; worse on a light tail."
+    )
+    for probe in cheap["deeper, fewer heads"].probes:
+        deep, wide = (sum(w.size for w in jax.tree.leaves(_shapes(probe, fields)))
+                      for fields in (probe.first, probe.second))  # fmt: skip
+        assert deep <= wide, probe.insight
+
+
+def _shapes(probe, fields):
+    from headcount.memory.named import targets
+    from headcount.model.spec import ModelSpec
+
+    target = targets.build(probe.memory)
+    size = {"vocabulary": target.vocabulary} if target.vocabulary else {"dim": target.dim}
+    spec = ModelSpec.from_values(fields)
+    build = functools.partial(spec.build, outputs=target.outputs, **size)
+    return eqx.filter(eqx.filter_eval_shape(build, jax.random.key(0)), _is_array)
+
+
+def _is_array(leaf):
+    return hasattr(leaf, "size")
+
+
+def test_a_variant_without_any_effect_is_not_counted_as_evidence():
+    t5, sgd = (next(v for v in VARIANTS if v.name == name) for name in ("t5", "sgd"))
+    base = 1 + 0.1 * np.arange(8)
+    cells = judged([cell("2b", base), cell("2b", base, (t5,)), cell("2b", base + 1, (sgd,))])
+    found = Robustness(Profile.SMOKE, tuple(cells), ())
+    assert [c["as_base"] for c in found.to_json()["map"]] == [False, True, False]
+    assert "in 2 of 2 variants; 1 more change no figure." in found.sentences()[0]
 
 
 def test_what_turns_a_conclusion_is_told():

@@ -1,4 +1,4 @@
-"""`headcount study finite-sample | robustness | rivals` and `headcount zoo`."""
+"""`headcount study finite-sample | robustness | rivals | mad` and `headcount zoo`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -181,6 +181,34 @@ def robustness(
     from headcount.report.robustness_page import page
 
     told(found, page(found), folder, json)
+
+
+@study.command()
+def mad(
+    tasks: Annotated[list[str] | None, typer.Argument(help="without it all")] = None,
+    profile: PROFILE = "laptop",
+    out: OUT = None,
+    engine: ENGINE = "local",
+    workers: WORKERS = None,
+    dry_run: DRY = False,
+    json: JSON = False,
+) -> None:
+    """MAD's tasks and multi-query recall: is the predicted smallest architecture right?
+
+    Example: headcount study mad "noisy recall" memorising --profile smoke
+    """
+    from headcount.studies import mad_tasks as verb
+
+    if dry_run:
+        _dry(verb.planned(tasks, profile), json)
+        return
+    folder = out or Path("mad")
+    with progress() as say:
+        found = verb.mad(tasks, profile=profile, folder=folder,
+                         engine=engine_of(engine, workers), say=say)  # fmt: skip
+    from headcount.report.rivals_page import mad_page
+
+    told(found, mad_page(found), folder, json)
 
 
 def zoo(

@@ -14,6 +14,7 @@ EXAMPLES: dict[str, str] = {
     "finite-sample": "headcount study finite-sample essential:kernel=exp:0.3 --error 0.05",
     "rivals": "headcount study rivals lag-30 recall --equal state",
     "robustness": "headcount study robustness 4a 3b --profile smoke",
+    "mad": "headcount study mad memorising --profile smoke",
     "zoo": "headcount zoo gru:width=32 --memory lag-5 --memory recall",
     "diagnose": "headcount diagnose data.csv --target y --json",
     "serve": "headcount serve --open",

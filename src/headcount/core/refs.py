@@ -161,6 +161,12 @@ PAPERS: dict[str, Paper] = {
         2023,
         "arXiv:2312.04927",
     ),
+    "poli-2024": Paper(
+        "Mechanistic Design and Scaling of Hybrid Architectures",
+        "M. Poli et al.",
+        2024,
+        "arXiv:2403.17844",
+    ),
     "olsson-2022": Paper(
         "In-context Learning and Induction Heads", "C. Olsson et al.", 2022, "arXiv:2209.11895"
     ),

@@ -27,9 +27,9 @@ def figure(found: FiniteSample) -> Figure:
     axes.fill_between(at, low, high, color="black", alpha=0.12, lw=0)
     for term, colour in COLOURS.items():
         values = [point.terms[term] for point in found.curve]
-        if all(v is not None and v.value > 0 for v in values):
-            drawn = [v.value for v in values if v is not None]
-            axes.plot(at, drawn, color=colour, marker=".", lw=1.4, label=str(term))
+        drawn = [(x, v.value) for x, v in zip(at, values, strict=True) if v and v.value > 0]
+        if drawn:
+            axes.plot(*zip(*drawn, strict=True), color=colour, marker=".", lw=1.4, label=str(term))
     axes.axhline(found.trivial, color="grey", ls=":", lw=1)
     axes.annotate("best constant answer", (at[0], found.trivial), fontsize=8, va="bottom")
     if found.needed is not None:
@@ -38,6 +38,8 @@ def figure(found: FiniteSample) -> Figure:
             axes.axvline(found.needed.n, color="grey", ls="--", lw=1)
     axes.set(xscale="log", yscale="log", xlabel="samples n" if found.axis == "n" else found.axis,
              ylabel="excess risk")  # fmt: skip
+    axes.set_xticks(at, [f"{x:,}" for x in at])
+    axes.minorticks_off()
     axes.legend(frameon=False, fontsize=9)
     return canvas
 
@@ -52,7 +54,11 @@ def page(found: FiniteSample) -> StudyPage:
         each = (None if term is None else term.value for term in terms.values())
         rows.append((place(found, point), risk.value, told, *each, str(point.dominant),
                      len(point.risks)))  # fmt: skip
-    notes = (*found.notes, *(f"n = {n}: {claim}" for n, claim in found.bounds))
-    caption = "Excess risk and its parts; the band is a 90% interval of the mean over seeds."
+    claims = (f"n = {n}: {claim}" if n else str(claim) for n, claim in found.bounds)
+    notes = (*found.notes, *claims)
+    caption = (
+        "Excess risk and its parts; the band is a 90% interval of the mean over seeds. Parts that"
+        " are zero or negative are in the table only."
+    )
     return StudyPage(f"Finite samples: {found.target}", found.sentences(), figure(found), caption,
                      columns, rows, notes)  # fmt: skip

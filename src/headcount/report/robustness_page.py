@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from headcount.lab.judge.verdict import Outcome
 from headcount.report.study_page import StudyPage
+from headcount.studies.probes import PROBES
 from headcount.studies.robustness import Robustness
 
 SHADES = {Outcome.REFUTED: "#d1495b", Outcome.UNDECIDED: "#d9d9d9", Outcome.SUPPORTED: "#2e8b6f"}
@@ -13,18 +14,17 @@ SHADES = {Outcome.REFUTED: "#d1495b", Outcome.UNDECIDED: "#d9d9d9", Outcome.SUPP
 
 def figure(found: Robustness) -> Figure:
     """Insights across, variants down; the effect in each cell, its outcome as colour."""
-    insights = list(dict.fromkeys(cell.probe.insight for cell in found.cells))
-    names = list(
-        dict.fromkeys(f"{c.factor}: {c.name}" for c in found.cells if len(c.variants) == 1)
-    )
+    known = {probe.insight for probe in PROBES}
+    drawn = [c for c in found.cells if len(c.variants) == 1 and c.probe.insight in known]
+    drawn = drawn or [c for c in found.cells if len(c.variants) == 1]
+    insights = list(dict.fromkeys(cell.probe.insight for cell in drawn))
+    names = list(dict.fromkeys(f"{c.factor}: {c.name}" for c in drawn))
     shades = list(SHADES)
     grid = np.full((len(names), len(insights)), np.nan)
     canvas = Figure(figsize=(1.6 + 0.8 * len(insights), 1.2 + 0.26 * len(names)),
                     layout="constrained")  # fmt: skip
     axes = canvas.add_subplot()
-    for cell in found.cells:
-        if len(cell.variants) > 1:
-            continue
+    for cell in drawn:
         row, column = names.index(f"{cell.factor}: {cell.name}"), insights.index(cell.probe.insight)
         grid[row, column] = shades.index(cell.outcome)
         axes.text(column, row, f"{cell.effect:.2g}", ha="center", va="center", fontsize=7)
@@ -45,6 +45,11 @@ def page(found: Robustness) -> StudyPage:
                      len(cell.effects)))  # fmt: skip
     turned = [f"Turned by {c.factor} {c.name}: {c.probe.insight} is {c.outcome}"
               f" (effect {c.effect:.2g})." for c in found.turning()[:10]]  # fmt: skip
+    ranked = ", ".join(f"{f} ({n} of {of})" for f, n, of in found.factors() if n)
+    if ranked:
+        turned.insert(0, f"Factors by how many of their cells turn a conclusion: {ranked}.")
+    turned += [f"Acting together: {c.factor} ({c.name}): {c.probe.insight} is {c.outcome}, unlike"
+               " with any of them alone." for c in found.interactions()]  # fmt: skip
     notes = [*turned, *(f"{i} with {f} {v} cannot be trained: {why}"
                         for i, f, v, why in found.refused)]  # fmt: skip
     caption = (

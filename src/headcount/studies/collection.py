@@ -1,4 +1,5 @@
-"""The memories that rivals and the zoo are tried on, easy to hard, and what counts as reached.
+"""The memories that rivals and the zoo are tried on, from easy to out of reach of training, and
+what counts as reached.
 
 A memory is reached where a trained model leaves at most 1% of the variance, or answers 99% of the
 questions right. Tasks are also plain iterators of arrays, so they serve alone in any trainer:
@@ -66,6 +67,7 @@ COLLECTION: tuple[MemoryTask, ...] = (
     MemoryTask("product", "fixed:lags=1+4,readout=product,inputs=uniform", 32),
     MemoryTask("parity-2", "parity:lags=5+12", 32),
     MemoryTask("parity-3", "fixed:lags=2+5+9,readout=parity", 32),
+    MemoryTask("parity-8", "fixed:lags=1+3+4+7+9+12+14+17,readout=parity", 32),
     MemoryTask("teacher", "fixed:lags=1+6,readout=teacher(neurons=16,seed=1),inputs=uniform:2", 32),
     MemoryTask("triangle", "fixed:lags=2,readout=triangle:4,inputs=uniform", 32),
     MemoryTask("exp-fast", "essential:kernel=exp:0.3", 64),
@@ -79,6 +81,7 @@ COLLECTION: tuple[MemoryTask, ...] = (
     MemoryTask("boolean-choice", "adaptive-boolean", 24),
     MemoryTask("one-hop", "pointer-chain:hops=1,symbols=6", 24),
     MemoryTask("two-hops", "pointer-chain:hops=2,symbols=6", 32, depth=2),
+    MemoryTask("three-hops", "pointer-chain:hops=3,symbols=6", 40, depth=3),
     MemoryTask("recall", "recall:pairs=4,symbols=8", 16, depth=2),
     MemoryTask("induction", "induction:symbols=6", 24, depth=2),
     MemoryTask("selective-copy", "selective-copy:items=3,symbols=6", 20, depth=2),

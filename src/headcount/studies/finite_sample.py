@@ -30,15 +30,15 @@ from headcount.lab.sweep.progress import Say, progress_teller, silent
 from headcount.lab.sweep.schema import FINISHED
 from headcount.lab.sweep.store import Store
 from headcount.lab.sweep.trainer import Trainer
-from headcount.memory.named import targets, unnamed
+from headcount.memory.named import targets
 from headcount.memory.named.observed import Noisy, Series
 from headcount.memory.target import AbstractTarget, Family
 from headcount.model.save import load
 from headcount.studies.decomposition import Floor, RiskPoint
+from headcount.studies.explicit_bounds import of_design, of_weights
 from headcount.studies.known_floors import floor_of
 from headcount.studies.sample_planner import SamplesNeeded, samples_needed
-from headcount.theory.path_norm import path_norm
-from headcount.theory.sample_bounds import SampleClaim, effective_samples, hoeffding, path_norm_gap
+from headcount.theory.sample_bounds import SampleClaim, effective_samples
 from headcount.train.run_spec import RunSpec, read_model
 
 AXES = {"heads": "heads", "neurons": "hidden", "layers": "layers"}  # axis → field of the model
@@ -47,11 +47,10 @@ SIZES = {
     Profile.LAPTOP: (30, 100, 300, 1000, 3000, 10_000),
     Profile.FULL: (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
 }
-SEEDS = {Profile.SMOKE: (3, 3), Profile.LAPTOP: (5, 10), Profile.FULL: (5, 20)}  # first, most
+SEEDS = {Profile.SMOKE: (5, 5), Profile.LAPTOP: (5, 10), Profile.FULL: (5, 20)}  # first, most
 STEPS = {Profile.SMOKE: 200, Profile.LAPTOP: 3000, Profile.FULL: 10_000}
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 PILOT_SEEDS, FIRST_SEED = (11, 12), 5000
-DELTA = 0.05
 LARGEST_BYTES = 2e9  # of one training set
 
 
@@ -109,15 +108,18 @@ class FiniteSample:
         elif need is not None:
             drawn = " (drawn on beyond the sizes measured)" if need.extrapolated else ""
             said.append(
-                f"A risk of {need.error:g} takes about {need.n:.2g} samples"
-                f" [{need.low:.2g}, {need.high:.2g}]{drawn}; {need.dominant} dominates there."
+                f"A risk of {need.error:g} takes about {_count(need.n)} samples"
+                f" [{_count(need.low)}, {_count(need.high)}]{drawn}; {need.dominant} dominates"
+                " there."
             )
-        useful = [(n, c) for n, c in self.bounds if not c.trivial]
-        if useful:
-            n, first = useful[0]
-            said.append(f"The first explicit bound that says something: {first} (n = {n}).")
-        elif self.bounds:
-            said.append("No explicit bound says more than the range of the loss at these sizes.")
+        methods = dict.fromkeys(c.method for n, c in self.bounds if n is not None)
+        for method in methods:
+            sizes = [n for n, c in self.bounds if c.method == method and n and not c.trivial]
+            said.append(
+                f"The {method} bound says something from n = {min(sizes)} on, of the sizes tried."
+                if sizes
+                else f"The {method} bound says no more than the range of the loss at these sizes."
+            )
         return tuple(said)
 
 
@@ -366,29 +368,28 @@ class _Study:
     def bounds(
         self, points: Sequence[RiskPoint], rate: float
     ) -> list[tuple[int | None, SampleClaim]]:
-        """For bounded answers: a held-out certificate with as many samples, and the path norm of
-        the weights that training with the first seed ended with.
-        """
+        """Before training, then for the weights that the first seed ended with at each size."""
         d = self.design
-        limit = _largest_answer(d.target)
-        if limit is None:
-            return []
-        squared = 4 * limit**2  # answers clipped to the range of the memory
-        found: list[tuple[int | None, SampleClaim]] = []
+        first = of_design(d.target, d.model, d.length, d.noise)
+        found: list[tuple[int | None, SampleClaim]] = [(None, claim) for claim in first]
         for point in points:
-            counted, independent = point.effective or 1, not d.series
-            loss = min(float(point.risks.mean()), squared)
-            found.append((point.n, hoeffding(loss, counted, squared, DELTA, 1, independent)))
             size = next(iter(point.at.values()), point.n or 0)
             spec = d.spec(size, d.samples_at(size), rate, FIRST_SEED)
             place = self.store.with_name(self.store.name + ".weights") / spec.content_hash
-            norm = path_norm(load(place), d.length) if place.exists() and not d.noise else None
-            if norm is not None:
-                claim = path_norm_gap(norm, counted, d.length * d.target.dim,
-                                      lipschitz=4 * limit, loss_range=squared, delta=DELTA,
-                                      independent=independent)  # fmt: skip
-                found.append((point.n, claim))
+            if place.exists():
+                claims = of_weights(load(place), d.target, d.length, point.effective or 1,
+                                    independent=not d.series, noise=bool(d.noise))  # fmt: skip
+                found += [(point.n, claim) for claim in claims]
         return found
+
+
+def _count(n: float | None) -> str:
+    """Two digits of a number of samples, as a reader writes it.
+
+    >>> _count(1234.5), _count(2.5e6)
+    ('1,200', '2,500,000')
+    """
+    return f"{float(f'{n:.2g}'):,.0f}" if n is not None and math.isfinite(n) else "infinitely many"
 
 
 def _near(n: float, sizes: Sequence[int]) -> list[int]:
@@ -397,19 +398,3 @@ def _near(n: float, sizes: Sequence[int]) -> list[int]:
         return []
     aim = max(2, round(n))
     return [] if any(2 / 3 <= size / aim <= 1.5 for size in sizes) else [aim]
-
-
-def _largest_answer(target: AbstractTarget) -> float | None:
-    """sup |y|, where tokens and the readout are bounded; None where not."""
-    memory = unnamed(target)
-    inputs = getattr(memory, "inputs", None)
-    if target.labels or inputs is None or not math.isfinite(inputs.bound):
-        return None
-    profile = target.memory_profile()
-    if profile.lipschitz is None:
-        return None
-    norms = [k.tail(0) for k in profile.kernels] or [1.0] * (profile.memories + 1)
-    reach = inputs.bound * math.sqrt(sum(n**2 for n in norms))
-    zero = np.zeros((1, max(target.shortest, 1), target.dim))
-    start = float(np.abs(target.reference(zero)).max())
-    return start + profile.lipschitz * reach if math.isfinite(reach) else None

@@ -15,6 +15,7 @@ from typing import Any
 from headcount.core.overrides import merged
 from headcount.lab.judge.hypothesis import AbstractPair, Benefit, NoBenefit
 from headcount.lab.judge.statistics import Scale
+from headcount.theory.heads import DECAYS
 
 Fields = Mapping[str, Any]
 
@@ -30,7 +31,7 @@ class Probe:
     first: Fields
     second: Fields
     claim: AbstractPair
-    compares: frozenset[str]  # factors that are the question itself
+    compares: frozenset[str] = frozenset()  # factors that are the question itself
     steps: int = 600
     lr: float = 3e-3
 
@@ -42,21 +43,21 @@ class Probe:
 FIRST, SECOND = "first", "second"
 
 
-def _table(length: int) -> dict[str, Any]:
+def table(length: int) -> dict[str, Any]:
     return {"kind": "table", "window": 2 * length}
 
 
-def _small(length: int, **fields: Any) -> dict[str, Any]:
+def small(length: int, **fields: Any) -> dict[str, Any]:
     base = {"heads": 4, "width": 16, "head_dim": 4, "hidden": 32, "attention": "dp-free",
-            "bias": _table(length), "readout": "linear", "layers": 1}  # fmt: skip
+            "bias": table(length), "readout": "linear", "layers": 1}  # fmt: skip
     return {**base, **fields}
 
 
-def _gpt(length: int, **fields: Any) -> dict[str, Any]:
-    return _small(length, width=32, head_dim=8, hidden=64, attention="dot", norm="pre-ln", **fields)
+def gpt(length: int, **fields: Any) -> dict[str, Any]:
+    return small(length, width=32, head_dim=8, hidden=64, attention="dot", norm="pre-ln", **fields)
 
 
-def _heads(bias: str, heads: int) -> dict[str, Any]:
+def bare_heads(bias: str, heads: int) -> dict[str, Any]:
     return {"attention": "dp-free", "ffn": "none", "readout": "linear", "bias": {"kind": bias},
             "heads": heads, "width": 16, "head_dim": 1, "layers": 1}  # fmt: skip
 
@@ -66,29 +67,29 @@ TEACHER = "fixed:lags=3+9,readout=teacher(neurons=8,seed=3),inputs=uniform:2"
 PROBES: tuple[Probe, ...] = (
     Probe("1a", "two layers follow two hops better than one wide layer",
           "pointer-chain:hops=2,symbols=6", 24,
-          _gpt(24, heads=4) | {"heads": 8, "hidden": 160}, _gpt(24) | {"layers": 2},
+          gpt(24, heads=4) | {"heads": 8, "hidden": 160}, gpt(24) | {"layers": 2},
           Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), steps=900),
     Probe("1b", "a second layer adds at most 1% of the variance", TEACHER, 16,
-          _small(16, hidden=64), _small(16, hidden=64, layers=2),
+          small(16, hidden=64), small(16, hidden=64, layers=2),
           NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"})),
     Probe("2a", "neurons help with a complex readout",
           "fixed:lags=1,readout=teacher(neurons=32,seed=5),inputs=uniform:8", 8,
-          _small(8, heads=1, hidden=4), _small(8, heads=1, hidden=64),
+          small(8, heads=1, hidden=4), small(8, heads=1, hidden=64),
           Benefit(FIRST, SECOND, RATIO), frozenset({"neurons"})),
     Probe("2b", "heads help with several memories", "fixed:lags=1+5+9", 16,
-          _small(16, heads=1), _small(16, heads=4),
+          small(16, heads=1), small(16, heads=4),
           Benefit(FIRST, SECOND, RATIO), frozenset({"heads"})),
     Probe("3a", "dot products add at most 1% of the variance to fixed lags", TEACHER, 16,
-          _small(16, hidden=64), _small(16, hidden=64, attention="dot"),
+          small(16, hidden=64), small(16, hidden=64, attention="dot"),
           NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"})),
     Probe("3b", "dot products help to recall", "recall:pairs=4,symbols=8", 16,
-          _gpt(16, layers=2) | {"attention": "dp-free"}, _gpt(16, layers=2),
+          gpt(16, layers=2) | {"attention": "dp-free"}, gpt(16, layers=2),
           Benefit(FIRST, SECOND, NATS), frozenset({"score"}), steps=900),
     Probe("4a", "one log head learns a heavy tail better than 8 lin heads",
-          "essential:kernel=power:0.5", 128, _heads("lin", 8), _heads("log", 1),
+          "essential:kernel=power:0.5", 128, bare_heads("lin", 8), bare_heads("log", 1),
           Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}), lr=1e-2),
     Probe("4b", "one lin head learns a light tail better than 8 log heads",
-          "essential:kernel=exp:2", 64, _heads("log1p", 8), _heads("lin", 1),
+          "essential:kernel=exp:2", 64, bare_heads("log1p", 8), bare_heads("lin", 1),
           Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}), lr=1e-2),
 )  # fmt: skip
 
@@ -104,19 +105,18 @@ class Variant:
     width: int = 1  # times
     length: int = 1  # times
     noise: float = 0.0
-    inputs: str = ""
+    inputs: str = ""  # a law with {d} for the numbers of a token
     rate: float = 1.0  # times the learning rate
     spacing: str = ""  # of initial rates
 
     def applies(self, probe: Probe) -> bool:
-        """Not to what the probe compares; laws of real tokens and noise not to labels; initial
-        rates only where heads have them.
+        """Not to what the probe compares; laws of real tokens not to labels; initial rates only
+        where heads have them.
         """
-        if self.factor in probe.compares or ("kind" in probe.first and self.model):
+        if self.factor in probe.compares or (self.inputs and probe.tokens):
             return False
-        if self.inputs and (probe.tokens or "inputs=" in probe.memory):
-            return False
-        return not (self.spacing and probe.insight not in ("4a", "4b"))
+        rated = all(fields["bias"]["kind"] in DECAYS for fields in (probe.first, probe.second))
+        return rated or not self.spacing
 
     def models(self, probe: Probe) -> tuple[dict[str, Any], dict[str, Any]]:
         first, second = (merged(fields, self.model) for fields in (probe.first, probe.second))
@@ -133,7 +133,9 @@ class Variant:
     def memory(self, probe: Probe) -> str:
         text = probe.memory
         if self.inputs:
-            text = f"{text},inputs={self.inputs}"
+            before, _, law = text.partition(",inputs=")
+            size = law.partition(":")[2] or "1"  # as many numbers a token as before
+            text = f"{before},inputs={self.inputs.format(d=size)}"
         if not self.noise:
             return text
         kind, _, options = text.partition(":")
@@ -147,13 +149,14 @@ def _parts(factor: str, field: str, names: str) -> Iterator[Variant]:
 
 BASE = Variant("base", "as it is")
 VARIANTS: tuple[Variant, ...] = (
-    *_parts("bias", "bias", "lin log log1p kerple-log alibi t5 fire peak none"),
-    Variant("score", "dot", model={"attention": "dot"}),
-    Variant("score", "tmx", model={"attention": "tmx"}),
+    *_parts("bias", "bias", "lin log log1p kerple-log kerple-power alibi t5 fire peak rope none"),
+    *_parts("score", "attention", "dp-free dot peak-tmx"),
+    # softmax alone cancels the term of tmx
+    Variant("score", "tmx", model={"attention": "tmx", "normaliser": "softmax-sink"}),
     *_parts("normaliser", "normaliser", "none sigmoid softmax-sink"),
     *_parts("norm", "norm", "none pre-ln post-ln pre-rms sandwich"),
-    *_parts("ffn", "ffn", "gelu swiglu"),
-    Variant("residual", "none at the readout", model={"readout": "ffn"}),
+    *_parts("ffn", "ffn", "gelu swiglu none"),
+    Variant("residual", "none around the last network", model={"readout": "ffn"}),
     Variant("width", "x2", width=2),
     Variant("width", "x4", width=4),
     Variant("optimiser", "sgd", train={"optimiser": {"method": "sgd"}}, rate=10.0),
@@ -163,7 +166,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("initial rates", "log-spaced", spacing="log"),
     Variant("precision", "float64", train={"precision": "float64"}),
     Variant("length", "x2", length=2),
+    Variant("length", "x4", length=4),
     Variant("noise", "0.3", noise=0.3),
-    Variant("inputs", "autoregressive", inputs="ar1(phi=0.7)"),
-    Variant("inputs", "uniform", inputs="uniform"),
+    Variant("inputs", "autoregressive", inputs="ar1(phi=0.7,d={d})"),
+    Variant("inputs", "uniform", inputs="uniform:{d}"),
+    Variant("inputs", "gaussian", inputs="gaussian:{d}"),
 )

@@ -2,9 +2,11 @@
 memories, made equal in parameters, in state, or in work.
 
 For each memory and contender: the learning rate is chosen on a pilot seed, the chosen one is run
-with the registered seeds, and what is left is put down to one of three causes:
+with the registered seeds (more where seeds do not agree whether the memory is reached), and what
+is left is put down to one of four causes:
 
     approximation   no weights of this kind leave less than 1% of the variance
+    precision       known weights leave less, but not once they are rounded to float32
     optimisation    known weights leave less, training did not find them
     unknown         no weights of this size are known here
 
@@ -36,8 +38,10 @@ from headcount.studies.contenders import (
     maker,
     sized,
 )
+from headcount.studies.decomposition import Floor
 from headcount.studies.known_floors import linear_kernel
-from headcount.studies.trials import Learned, learned, recipe, spec_of, trained
+from headcount.studies.trials import Learned, by_looks, learned, recipe, spec_of, trained
+from headcount.theory.rounding import Dtype
 from headcount.train.run_spec import RunSpec
 
 PILOT_SEED, FIRST_SEED = 11, 6000
@@ -53,17 +57,17 @@ class Effort:
     memories: tuple[str, ...]
     contenders: tuple[str, ...]
     steps: int
-    seeds: int
+    seeds: tuple[int, ...]  # looks: more seeds only where the first do not agree
     rates: tuple[float, ...]
     compiler: str
 
 
 EFFORTS = {
     Profile.SMOKE: Effort(
-        ("lag-5", "recall"), ("transformer", "gru", "ssm"), 60, 3, (3e-3,), "low"
+        ("lag-5", "recall"), ("transformer", "gru", "ssm"), 60, (5,), (3e-3,), "low"
     ),
-    Profile.LAPTOP: Effort(LAPTOP, tuple(CONTENDERS), 1500, 5, (3e-3, 1e-2), "medium"),
-    Profile.FULL: Effort((), tuple(CONTENDERS), 5000, 10, (1e-3, 3e-3, 1e-2), "high"),
+    Profile.LAPTOP: Effort(LAPTOP, tuple(CONTENDERS), 1500, (5, 10), (3e-3, 1e-2), "medium"),
+    Profile.FULL: Effort((), tuple(CONTENDERS), 5000, (10, 20), (1e-3, 3e-3, 1e-2), "high"),
 }
 BUDGET_WIDTH = 24  # of the Transformer whose amount is the budget
 
@@ -73,6 +77,7 @@ class Cause(enum.StrEnum):
 
     REACHED = "reached"
     APPROXIMATION = "approximation"
+    PRECISION = "precision"
     OPTIMISATION = "optimisation"
     UNKNOWN = "unknown"
 
@@ -95,7 +100,7 @@ class Rival:
     model: str
     size: Cost
     learned: Learned
-    floor: float | None  # share of the variance: what it must leave, or can come down to
+    floor: Floor  # shares of the variance: what it must leave, or can come down to
     minimum: Minimum | None
 
     @property
@@ -106,15 +111,18 @@ class Rival:
     def cause(self) -> Cause:
         if self.reached:
             return Cause.REACHED
-        if self.floor is None:
+        if self.floor.approximation is None:
             return Cause.UNKNOWN
-        return Cause.APPROXIMATION if self.floor > SHARE else Cause.OPTIMISATION
+        if self.floor.approximation > SHARE:
+            return Cause.APPROXIMATION
+        return Cause.PRECISION if self.floor.known > SHARE else Cause.OPTIMISATION
 
     def to_json(self) -> dict[str, Any]:
         return {
             "memory": self.task.name, "family": str(self.task.family), "model": self.model,
             "learned": self.learned.loss, "accuracy": self.learned.accuracy,
-            "interval": self.learned.interval.to_json(), "floor": self.floor,
+            "interval": self.learned.interval.to_json(),
+            "floor": self.floor.approximation, "precision": self.floor.precision,
             "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
             "reached": self.reached, "cause": str(self.cause), "seeds": len(self.learned.losses),
             **dataclasses.asdict(self.size),
@@ -141,7 +149,7 @@ class Rivals:
         ranked = sorted(self.counts().items(), key=lambda item: -item[1][0])
         told = ", ".join(f"{name} {got} of {of}" for name, (got, of) in ranked)
         said = [f"At equal {self.measure}, memories reached: {told}."]
-        for cause in (Cause.APPROXIMATION, Cause.OPTIMISATION):
+        for cause in (Cause.APPROXIMATION, Cause.PRECISION, Cause.OPTIMISATION):
             missed = [f"{r.model} on {r.task.name}" for r in self.rows if r.cause is cause]
             if missed:
                 rest = f" and {len(missed) - 8} more" if len(missed) > 8 else ""
@@ -180,18 +188,16 @@ def rivals(
     sizes = {(t.name, n): sized(n, t, measure, budget(t, measure)) for t in tasks for n in names}
     place = _ready(folder)
     rates = _pilot(tasks, sizes, effort, place, engine, say)
+    by_name = {task.name: task for task in tasks}
     runs = {
-        key: _runs(task, sizes[key].model, effort, rates[key])
-        for task in tasks
-        for name in names
-        for key in ((task.name, name),)
+        key: functools.partial(_runs, by_name[key[0]], size.model, effort, rates[key])
+        for key, size in sizes.items()
     }
-    finals = trained([spec for specs in runs.values() for spec in specs], place, engine, say)
+    found = by_looks(runs, by_name, effort.seeds, place, engine, say)
     rows = [
-        Rival(task, name, sizes[task.name, name].cost,
-              learned(runs[task.name, name], finals), floor_of(task, name), minimum_of(task))
-        for task in tasks
-        for name in names
+        Rival(by_name[key[0]], key[1], sizes[key].cost, got, floor_of(by_name[key[0]], key[1]),
+              minimum_of(by_name[key[0]]))
+        for key, got in found.items()
     ]  # fmt: skip
     return Rivals(measure, Profile(profile), tuple(rows))
 
@@ -205,7 +211,7 @@ def planned(
     for task in chosen(list(memories or effort.memories)):
         for name in models or effort.contenders:
             model = sized(name, task, measure, budget(task, measure)).model
-            specs += _runs(task, model, effort, effort.rates[0])
+            specs += _runs(task, model, effort, effort.rates[0], effort.seeds[0])
             if len(effort.rates) > 1:
                 trains = [recipe(task, effort.steps, lr, effort.compiler) for lr in effort.rates]
                 specs += [spec_of(task, model, train, PILOT_SEED) for train in trains]
@@ -223,9 +229,11 @@ def _ready(folder: str | Path) -> Path:
     return place / "runs.sqlite"
 
 
-def _runs(task: MemoryTask, model: dict[str, Any], effort: Effort, lr: float) -> list[RunSpec]:
+def _runs(
+    task: MemoryTask, model: dict[str, Any], effort: Effort, lr: float, seeds: int
+) -> list[RunSpec]:
     train = recipe(task, effort.steps, lr, effort.compiler)
-    return [spec_of(task, model, train, FIRST_SEED + i) for i in range(effort.seeds)]
+    return [spec_of(task, model, train, FIRST_SEED + i) for i in range(seeds)]
 
 
 def _pilot(
@@ -250,9 +258,9 @@ def _pilot(
 
 
 @functools.lru_cache(maxsize=256)
-def floor_of(task: MemoryTask, name: str) -> float | None:
+def floor_of(task: MemoryTask, name: str) -> Floor:
     """The share of the variance that a contender must leave, or can come down to, on a linear
-    memory; None where nothing is known.
+    memory, and what rounding to float32 adds; empty where nothing is known.
 
     A free number per lag, or a convolution that covers the sequence, holds any kernel: 0. One layer
     that sees the last tokens only leaves all that lies further back. A diagonal recurrence reaches
@@ -260,17 +268,23 @@ def floor_of(task: MemoryTask, name: str) -> float | None:
     """
     kernel = linear_kernel(task.target)
     if kernel is None:
-        return None
+        return Floor()
     if name in ("dp-free", "transformer", "convolution"):
-        return 0.0
+        return Floor(0.0, 0.0)
     if name == "local" and task.depth == 1:
         energy = kernel.values(task.length) ** 2
-        return float(energy[LOCAL:].sum() / energy.sum())
+        return Floor(float(energy[LOCAL:].sum() / energy.sum()), 0.0)
     if name != "ssm":
-        return None
-    fit = fitted(kernel, "lin", MODES, task.length, certify=False, residual=True)
-    left = float((fit.errors.absolute.l2 / fit.errors.kernel.l2) ** 2)
-    return left if left <= SHARE else None
+        return Floor()
+    fits = [fitted(kernel, "lin", modes, task.length, certify=False, residual=True)
+            for modes in (1, 2, 4, MODES)]  # fmt: skip
+    exact, rounded = (
+        min(float((error / fit.errors.kernel.l2) ** 2) for error, fit in zip(errors, fits,
+                                                                            strict=True))
+        for errors in ([fit.errors.absolute.l2 for fit in fits],
+                       [fit.rounded[str(Dtype.FLOAT32)].error.l2 for fit in fits])
+    )  # fmt: skip
+    return Floor(exact, max(0.0, rounded - exact)) if exact <= SHARE else Floor()
 
 
 @functools.lru_cache(maxsize=256)

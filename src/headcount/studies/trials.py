@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,11 @@ class Learned:
     def reached(self, task: MemoryTask) -> bool:
         return task.reached(self.loss, self.accuracy)
 
+    def settled(self, task: MemoryTask) -> bool:
+        """Do all seeds say the same?"""
+        rights = self.accuracies or (None,) * len(self.losses)
+        return len({task.reached(*pair) for pair in zip(self.losses, rights, strict=True)}) == 1
+
 
 def recipe(task: MemoryTask, steps: int, lr: float, effort: str) -> dict[str, Any]:
     return {
@@ -74,6 +79,26 @@ def trained(
     if failed or summary.missing:
         raise CheckFailed(f"{len(failed)} runs failed, {summary.missing} are missing; run again")
     return {id: row.record["final"] for id, row in rows.items()}
+
+
+def by_looks(
+    runs: Mapping[tuple[str, str], Callable[[int], list[RunSpec]]],
+    tasks: Mapping[str, MemoryTask], looks: Sequence[int], store: Path,
+    engine: AbstractEngine | None, say: Say,
+) -> dict[tuple[str, str], Learned]:  # fmt: skip
+    """What every (memory, model) reached with the first number of seeds, and with the next one
+    where the seeds do not agree whether the memory is reached.
+    """
+    found: dict[tuple[str, str], Learned] = {}
+    open_ = list(runs)
+    for seeds in looks:
+        specs = {key: runs[key](seeds) for key in open_}
+        finals = trained([s for each in specs.values() for s in each], store, engine, say)
+        found |= {key: learned(each, finals) for key, each in specs.items()}
+        open_ = [key for key in open_ if not found[key].settled(tasks[key[0]])]
+        if not open_:
+            break
+    return {key: found[key] for key in runs}
 
 
 def learned(specs: Sequence[RunSpec], finals: Mapping[str, Mapping[str, float]]) -> Learned:

@@ -7,7 +7,8 @@ A model is one of
     a contender      "transformer", "gated", …: sized as in `study rivals`
     a function       task → predictor: the user's own model with the user's own training; a
                      predictor maps x (as `task.batches` gives it) to answers [B, R, o]
-    nn.Module maker  `torch_model(make)`: task → module, trained by a plain Adam loop
+    modules          `equinox_model(make)`, `torch_model(make)` (`studies/own_models.py`): a maker
+                     of modules, trained by a plain Adam loop
 
 Worked example: a "model" that knows nothing reaches nothing.
 
@@ -19,6 +20,7 @@ Worked example: a "model" that knows nothing reaches nothing.
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,10 +32,13 @@ from headcount.core.errors import InputError, require, unknown
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
+from headcount.memory.named import unnamed
 from headcount.studies.collection import MemoryTask, chosen
 from headcount.studies.contenders import CONTENDERS, cost_of, maker
+from headcount.studies.decomposition import Floor
+from headcount.studies.known_floors import floor_of, linear_kernel
 from headcount.studies.rivals import BUDGET_WIDTH, EFFORTS, FIRST_SEED, Effort, Minimum, minimum_of
-from headcount.studies.trials import Learned, learned, recipe, spec_of, trained
+from headcount.studies.trials import Learned, by_looks, recipe, spec_of
 from headcount.train.run_spec import RunSpec, read_model
 
 TEST_SEED, TESTS, BATCH = 4242, 10, 200
@@ -51,6 +56,7 @@ class ZooRow:
     layers: int | None = None
     parameters: int | None = None
     refused: str = ""  # why the model cannot be asked
+    floor: Floor = Floor()  # shares of the variance
 
     @property
     def reached(self) -> bool:
@@ -68,7 +74,8 @@ class ZooRow:
         return {
             "memory": self.task.name, "family": str(self.task.family),
             "learned": found and found.loss, "accuracy": found and found.accuracy,
-            "interval": found and found.interval.to_json(), "floor": None,
+            "interval": found and found.interval.to_json(), 
+            "floor": self.floor.approximation, "precision": self.floor.precision,
             "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
             "reached": self.reached, "layers": self.layers, "parameters": self.parameters,
             "refused": self.refused,
@@ -115,7 +122,7 @@ def zoo(
     """A model's profile. `minima` also plans the smallest model of every memory."""
     if profile not in list(Profile):
         raise unknown("profile", profile, list(Profile))
-    tasks = chosen(list(memories or EFFORTS[Profile(profile)].memories))
+    tasks = _tasks(memories, Profile(profile))
     if callable(model):
         rows = [_own(model, task, minima) for task in tasks]
         return ZooProfile(getattr(model, "__name__", "your model"), tuple(rows))
@@ -156,20 +163,41 @@ def planned(
         raise unknown("profile", profile, list(Profile))
     effort = EFFORTS[Profile(profile)]
     specs: list[RunSpec] = []
-    tasks = chosen(list(memories or effort.memories))
+    tasks = _tasks(memories, Profile(profile))
     _fields(model, tasks[0])  # an unknown model is no memory's fault
     for task in tasks:
         with contextlib.suppress(InputError):
-            specs += _specs(model, task, effort)
+            specs += _specs(model, task, effort, effort.seeds[0])
     return specs
 
 
-def _specs(model: str | Mapping[str, Any], task: MemoryTask, effort: Effort) -> list[RunSpec]:
+def _tasks(memories: Sequence[str] | None, profile: Profile) -> tuple[MemoryTask, ...]:
+    """The whole collection, but for the smoke profile."""
+    few = EFFORTS[profile].memories if profile is Profile.SMOKE else ()
+    return chosen(list(memories or few))
+
+
+def _specs(
+    model: str | Mapping[str, Any], task: MemoryTask, effort: Effort, seeds: int
+) -> list[RunSpec]:
     """The seeds of the model on a memory; what does not fit it is refused."""
     fields = _fields(model, task)
     cost_of(task, fields)  # builds it
     train = recipe(task, effort.steps, effort.rates[0], effort.compiler)
-    return [spec_of(task, fields, train, FIRST_SEED + i) for i in range(effort.seeds)]
+    return [spec_of(task, fields, train, FIRST_SEED + i) for i in range(seeds)]
+
+
+def _floor(task: MemoryTask, fields: Mapping[str, Any]) -> Floor:
+    """The floor of the model on a linear memory, as shares of the variance of the answer."""
+    kernel = linear_kernel(task.target)
+    if kernel is None:
+        return Floor()
+    found = floor_of(task.target, fields, task.length)
+    inputs: Any = getattr(unnamed(task.target), "inputs", None)
+    variance = inputs.variance * float((kernel.values(task.length) ** 2).sum())
+    if found.approximation is None or variance <= 0:
+        return Floor(why=found.why)
+    return Floor(found.approximation / variance, (found.precision or 0.0) / variance, found.why)
 
 
 def _trained(
@@ -182,13 +210,14 @@ def _trained(
     _fields(model, tasks[0])  # an unknown model is no memory's fault
     for task in tasks:
         try:
-            runs[task.name] = _specs(model, task, effort)
+            _specs(model, task, effort, 1)
+            runs[task.name, ""] = functools.partial(_specs, model, task, effort)
         except InputError as error:
             refused[task.name] = str(error)
     asked = f"{model} on {len(tasks)} memories"
     require(runs, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}")
-    every = [spec for specs in runs.values() for spec in specs]
-    finals = trained(every, folder / "runs.sqlite", engine, say)
+    by_name = {task.name: task for task in tasks}
+    got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", engine, say)
     for task in tasks:
         minimum = minimum_of(task) if minima else None
         if task.name in refused:
@@ -196,8 +225,8 @@ def _trained(
             continue
         fields = _fields(model, task)
         layers, size = int(fields.get("layers", 1)), cost_of(task, fields).parameters
-        found = learned(runs[task.name], finals)
-        rows.append(ZooRow(task, found, minimum, layers, size))
+        rows.append(ZooRow(task, got[task.name, ""], minimum, layers, size,
+                           floor=_floor(task, fields)))  # fmt: skip
     return ZooProfile(str(model), tuple(rows))
 
 
@@ -206,36 +235,3 @@ def _fields(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:
     if isinstance(model, str) and model in CONTENDERS:
         return maker(model)(task, BUDGET_WIDTH)
     return read_model(model).to_plain()
-
-
-def torch_model(make: Callable[[MemoryTask], Any], steps: int = 1000, lr: float = 3e-3) -> OwnModel:
-    """The user's `nn.Module` maker as a model of the zoo: modules map x to answers [B, R, o]."""
-    try:
-        import torch
-    except ImportError:
-        wanted = ("the extra torch", "pip install torch")
-        raise InputError("PyTorch is not installed", *wanted) from None
-
-    def fitted(task: MemoryTask) -> Predictor:
-        module = make(task)
-        optimiser = torch.optim.Adam(module.parameters(), lr=lr)
-        batches = task.batches(seed=1, batch=64)
-        for _ in range(steps):
-            x, y, mask = (torch.from_numpy(np.array(part)) for part in next(batches))
-            answer = module(x)
-            if task.target.labels:
-                loss = torch.nn.functional.cross_entropy(answer[mask], y[mask].long())
-            else:
-                loss = ((answer - y)[mask] ** 2).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-
-        def predict(x: np.ndarray) -> np.ndarray:
-            with torch.no_grad():
-                return module(torch.from_numpy(np.array(x))).numpy()
-
-        return predict
-
-    fitted.__name__ = getattr(make, "__name__", "torch model")
-    return fitted

@@ -19,6 +19,8 @@ TOKEN_TARGETS = (
     "pointer-chain:hops=2,symbols=3",
     "pointer-chain:hops=1,symbols=2",
     "recall:pairs=2,symbols=3",
+    "noisy-recall:pairs=2,symbols=3,noise=2",
+    "fuzzy-recall:pairs=2,symbols=2",
     "induction:symbols=3",
     "selective-copy:items=2,symbols=2",
 )

@@ -18,6 +18,8 @@ from headcount.memory.named.exp_3a import Exp3a as Exp3a
 from headcount.memory.named.exp_3a import Exp3aRepaired as Exp3aRepaired
 from headcount.memory.named.exp_4a import Exp4a as Exp4a
 from headcount.memory.named.exp_4b import Exp4b as Exp4b
+from headcount.memory.named.harder_recall import FuzzyRecall as FuzzyRecall
+from headcount.memory.named.harder_recall import NoisyRecall as NoisyRecall
 from headcount.memory.named.induction import Induction as Induction
 from headcount.memory.named.n_gram import NGram as NGram
 from headcount.memory.named.observed import Noisy as Noisy

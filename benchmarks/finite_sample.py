@@ -1,0 +1,182 @@
+"""The bars of `study finite-sample`: terms, bounds, planner. `PARTS` may be named on the command
+line: python -c "from benchmarks import finite_sample as f; f.main(['bounds'])".
+
+    terms     filters on kernels with closed-form terms: how often the 90% intervals cover them
+    bounds    2,000 small problems per size: how often each bound fails, with its binomial interval,
+              and from which n on it is below the trivial bound
+    planner   targets that played no part in building it: is the risk at half the planned n above
+              the error asked for, and at twice that n below it?
+"""
+
+import math
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from headcount.lab.sweep.local_engine import LocalEngine
+from headcount.studies.decomposition import Term
+from headcount.studies.finite_sample import finite_sample
+from headcount.theory.sample_bounds import (
+    empirical_bernstein,
+    hoeffding,
+    least_squares_risk,
+    path_norm_gap,
+)
+
+PROBLEMS, DELTA = 2000, 0.05
+SIZES = (10, 30, 100, 300, 1000)
+KERNELS = {"exp:0.3": 0.3, "exp:0.1": 0.1, "exp:0.7": 0.7}
+TAPS, SIGMA = 8, 0.5
+# (target, model, noise, error): none of them occurs in the source or the tests of the planner
+PLANNED = (
+    ("essential:kernel=exp:0.15,inputs=gaussian", "filter:taps=24", 0.4, 0.02),
+    ("essential:kernel=exp:0.5,inputs=gaussian", "filter:taps=12", 1.0, 0.05),
+    ("essential:kernel=power:1.2", "filter:taps=30", 0.3, 0.03),
+    ("essential:kernel=power:2", "filter:taps=10", 0.6, 0.02),
+    ("essential:kernel=window:6", "filter:taps=9", 0.5, 0.01),
+    ("essential:kernel=osc:0.1,0.8", "filter:taps=28", 0.3, 0.05),
+    ("essential:kernel=mexican-hat(centre=8,scale=2)", "filter:taps=24", 0.5, 0.02),
+    ("fixed:lags=2+7", "filter:taps=9", 0.7, 0.03),
+    ("fixed:lags=4,inputs=uniform", "filter:taps=6", 0.4, 0.01),
+    ("fixed:lags=1+2+3,inputs=gaussian", "filter:taps=16", 1.0, 0.1),
+    ("essential:kernel=exp:0.2,inputs=uniform", None, 0.5, 0.02),
+    ("fixed:lags=2", None, 0.5, 0.1),
+)
+
+
+def interval(count: int, of: int) -> str:
+    """The 95% interval of a rate by Clopper and Pearson."""
+    low = stats.beta.ppf(0.025, count, of - count + 1) if count else 0.0
+    high = stats.beta.ppf(0.975, count + 1, of - count) if count < of else 1.0
+    return f"{count} of {of}, [{low:.4f}, {high:.4f}]"
+
+
+def terms(folder: Path, kernels: Sequence[str] = tuple(KERNELS)) -> None:
+    """Coverage of the measured terms on filters: each seed draws new samples and new noise."""
+    hits = {term: [0, 0] for term in (Term.ESTIMATION, Term.OPTIMISATION)}
+    worst = 0.0
+    for number, name in enumerate(kernels):
+        rate = KERNELS[name]
+        missed = math.exp(-2 * rate * TAPS) / -math.expm1(-2 * rate)
+        found = finite_sample(
+            f"essential:kernel={name},inputs=gaussian", f"filter:taps={TAPS}", noise=SIGMA,
+            profile="smoke", sizes=[30, 100, 300, 1000, 3000], length=64,
+            folder=folder / str(number), engine=LocalEngine(1),
+        )  # fmt: skip
+        for point in found.curve:
+            spread = math.sqrt(SIGMA**2 + missed)
+            truth = {
+                Term.ESTIMATION: least_squares_risk(spread, TAPS + 1, point.n or 0),
+                Term.OPTIMISATION: 0.0,
+            }
+            sides = []
+            for term, true in truth.items():
+                measured = point.terms[term]
+                assert measured is not None
+                assert measured.interval is not None
+                ends = measured.interval
+                hits[term][0] += ends.low <= true <= ends.high
+                hits[term][1] += 1
+                sides.append(f"{term} {measured.value:.4g} [{ends.low:.4g}, {ends.high:.4g}]"
+                             f" (true {true:.4g})")  # fmt: skip
+            total = math.fsum(t.value for t in point.terms.values() if t is not None)
+            worst = max(worst, abs(total - point.risk.value) / point.risk.value)
+            print(f"{name:8} n = {point.n:5}: {'; '.join(sides)}")
+    for term, (inside, of) in hits.items():
+        print(f"{term}: the 90% interval covers the closed form in {interval(inside, of)}")
+    print(f"sum of the terms against the risk: relative difference at most {worst:.1e}")
+
+
+def bounds() -> None:
+    """Violations over many small problems, and the size at which each bound begins to speak."""
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        wrong = {"hoeffding": 0, "empirical bernstein": 0}
+        useful = dict.fromkeys(wrong, 0)
+        for _ in range(PROBLEMS):
+            a, b = rng.uniform(0.2, 5, 2)  # losses of many shapes in [0, 1]
+            losses, risk = rng.beta(a, b, n), a / (a + b)
+            for claim in (hoeffding(float(losses.mean()), n, 1.0, DELTA),
+                          empirical_bernstein(losses, 1.0, DELTA)):  # fmt: skip
+                wrong[claim.method] += claim.value < risk
+                useful[claim.method] += not claim.trivial
+        for method, count in wrong.items():
+            print(f"n = {n:5} {method:20} fails in {interval(count, PROBLEMS)};"
+                  f" below the trivial bound in {useful[method] / PROBLEMS:.0%}")  # fmt: skip
+        print(f"n = {n:5} {'path norm':20} fails in {interval(_worst_network(n), PROBLEMS)}")
+    for loss in (0.01, 0.1, 0.5):
+        first = next(n for n in range(1, 10**6) if not hoeffding(loss, n, 1.0, DELTA).trivial)
+        print(f"hoeffding, mean loss {loss:g} of 1: below the trivial bound from n = {first} on")
+    for loss in (0.01, 0.1):
+        spread = next(n for n in range(2, 10**6)
+                      if not empirical_bernstein(np.full(n, loss), 1.0, DELTA).trivial)  # fmt: skip
+        print(f"empirical bernstein, equal losses {loss:g}: from n = {spread} on")
+    for norm in (1, 3, 10):
+        claim = path_norm_gap(norm, 10**6, 32, lipschitz=4, loss_range=4, delta=DELTA)
+        print(f"path norm Q = {norm}, 32 lags, squared loss of answers in [-1, 1]: from"
+              f" n = {math.ceil(10**6 * (claim.value / 4) ** 2):.3g} on")  # fmt: skip
+
+
+def _worst_network(n: int, window: int = 6, networks: int = 64) -> int:
+    """Problems in which the largest gap over a bag of networks of norm at most 1 breaks the bound:
+    random signs in, the product of two of them out, risks summed over all inputs.
+    """
+    rng = np.random.default_rng(3)
+    a = rng.choice([-1.0, 1.0], networks)
+    u = rng.dirichlet(np.ones(window + 1), networks) * rng.choice([-1, 1], (networks, window + 1))
+    claim = path_norm_gap(1.0, n, window, lipschitz=4, loss_range=4, delta=DELTA)
+    every = np.array(np.meshgrid(*[[-1.0, 1.0]] * window)).reshape(window, -1).T
+    z = np.concatenate([every, np.ones((len(every), 1))], axis=1)
+    losses = (a * np.maximum(z @ u.T, 0) - every[:, :1] * every[:, 1:2]) ** 2  # [2^window, m]
+    risk = losses.mean(axis=0)
+    wrong = 0
+    for _ in range(PROBLEMS):
+        drawn = losses[rng.integers(0, len(every), n)].mean(axis=0)
+        wrong += bool((risk - drawn).max() > claim.value)
+    return wrong
+
+
+def planner(folder: Path) -> None:
+    """Planned with the study's own seeds; judged by ten seeds that it never saw."""
+    from headcount.studies import finite_sample as study
+
+    held, answered, within = 0, 0, 0
+    for number, (target, model, noise, error) in enumerate(PLANNED):
+        asked = dict(noise=noise, error=error, length=64, engine=LocalEngine(1))
+        place = folder / f"plan-{number}"
+        found = finite_sample(target, model, profile="laptop", sizes=[30, 100, 300, 1000, 3000],
+                              folder=place, **asked)  # fmt: skip
+        need = found.needed
+        if need is None or need.n is None or not math.isfinite(need.n):
+            print(f"{target}: no answer ({found.sentences()[1]})")
+            continue
+        answered += 1
+        design = study.Design.of(target, model, noise, False, "n", [2], 0, error, 64, "laptop")
+        runner = study._Study(design, place, LocalEngine(1), study.silent)
+        risks = []
+        for n in (need.n / 2, need.n, 2 * need.n):
+            specs = [design.spec(max(2, round(n)), max(2, round(n)), found.rate, 9000 + i)
+                     for i in range(10)]  # fmt: skip
+            losses = runner.losses(specs)
+            risks.append(float(np.mean([losses[s.content_hash] for s in specs])))
+        good = risks[0] > error >= risks[2]
+        within += good
+        held += need.low <= need.n <= need.high
+        print(f"{target}: {error:g} planned n = {need.n:.0f} [{need.low:.0f}, {need.high:.0f}],"
+              f" risk at n/2, n, 2n = {', '.join(f'{r:.3g}' for r in risks)}"
+              f" -> {'within' if good else 'NOT within'} a factor 2", flush=True)  # fmt: skip
+    print(f"within a factor 2: {within} of {answered} answers, {len(PLANNED)} targets")
+
+
+PARTS = ("bounds", "terms", "planner")
+
+
+def main(parts: Sequence[str] = PARTS) -> None:
+    with tempfile.TemporaryDirectory() as held:
+        for part in parts:
+            print(f"-- {part}", flush=True)
+            {"bounds": bounds, "terms": lambda: terms(Path(held)),
+             "planner": lambda: planner(Path(held))}[part]()  # fmt: skip

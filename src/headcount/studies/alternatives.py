@@ -1,0 +1,81 @@
+"""The cheaper designs that the paper suggests, each against the standard one on a few memories.
+
+    without dot products     the same model with W_Q = W_K = 0
+    tmx                      a bias measured from the lag that the token asks for, O(D) numbers
+    deeper, fewer heads      two layers of 2 heads for one of 8, not more parameters
+    log bias                 one number a head for a free number per lag and head
+
+A cell asks whether the standard design is better by more than the margin: "supported" means that
+the cheaper one is as good there. TMX is tried as the paper has it, without a normaliser: softmax
+cancels its term (docs/errata.md#e17).
+"""
+
+import dataclasses
+from typing import Any
+
+from headcount.lab.judge.hypothesis import NoBenefit
+from headcount.lab.judge.statistics import Scale
+from headcount.studies.probes import FIRST, RATIO, SECOND, SHARE, TEACHER, Probe, gpt, small
+
+CHOICE, BOOLEAN = "prop42", "adaptive-boolean"
+RECALL, HOP, HOPS = ("recall:pairs=4,symbols=8", "pointer-chain:hops=1,symbols=6",
+                     "pointer-chain:hops=2,symbols=6")  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """A cheaper design: its cells are probes, one a memory."""
+
+    name: str
+    instead_of: str
+    probes: tuple[Probe, ...]
+
+
+def _probes(
+    name: str, scale: Scale, memories: dict[str, tuple[str, int]], cheap: dict[str, Any],
+    standard: dict[str, Any], steps: int = 600,
+) -> tuple[Probe, ...]:  # fmt: skip
+    """The same pair of changes to a small model on every memory (name → text, length)."""
+    make = gpt if scale is Scale.NATS else small
+    return tuple(
+        Probe(
+            f"{name}: {memory}",
+            f"{name} is as good on {memory}",
+            text,
+            length,
+            make(length) | cheap,
+            make(length) | standard,
+            NoBenefit(FIRST, SECOND, scale),
+            steps=steps,
+        )
+        for memory, (text, length) in memories.items()
+    )
+
+
+FREE = {"attention": "dp-free"}
+DOT = {"attention": "dot"}
+TMX = {"attention": "tmx", "normaliser": "none", "bias": {"kind": "lin"}}
+DEEP, WIDE = {"layers": 2, "heads": 2, "hidden": 24}, {"layers": 1, "heads": 8, "hidden": 64}
+LOG = {"bias": {"kind": "log1p"}, **FREE}
+FIXED = {"two lags": (TEACHER, 16), "a choice of lags": (CHOICE, 16)}
+CHOICES = {"a choice of lags": (CHOICE, 16), "a Boolean choice": (BOOLEAN, 16)}
+TAILS = {"a heavy tail": ("essential:kernel=power:0.5", 128),
+         "a light tail": ("essential:kernel=exp:0.3", 64), "two lags": (TEACHER, 16)}  # fmt: skip
+ALTERNATIVES: tuple[Alternative, ...] = (
+    Alternative("without dot products", "dot products", (
+        *_probes("without dot products", SHARE, FIXED, FREE, DOT),
+        *_probes("without dot products", Scale.NATS, {"recall": (RECALL, 16)},
+                 FREE | {"layers": 2}, DOT | {"layers": 2}, 900),
+    )),
+    Alternative("tmx", "dot products", (
+        *_probes("tmx", SHARE, CHOICES, TMX, DOT),
+        *_probes("tmx", Scale.NATS, {"one hop": (HOP, 24), "recall": (RECALL, 16)},
+                 TMX | {"layers": 2}, DOT | {"layers": 2}, 900),
+    )),
+    Alternative("deeper, fewer heads", "one wide layer", (
+        *_probes("deeper, fewer heads", SHARE, FIXED, DOT | DEEP, DOT | WIDE),
+        *_probes("deeper, fewer heads", Scale.NATS, {"two hops": (HOPS, 24)}, DEEP, WIDE, 900),
+    )),
+    Alternative("log bias", "a number per lag",
+                _probes("log bias", RATIO, TAILS, LOG, FREE)),
+)  # fmt: skip
