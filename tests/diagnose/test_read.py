@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
+from headcount.diagnose.columns import from_frame
 from headcount.diagnose.diagnose import rows_of
-from headcount.diagnose.read import from_frame, read
+from headcount.diagnose.read import read
 from headcount.diagnose.samples import Setting
 
 

@@ -54,6 +54,9 @@ def diagnose(
     from headcount.diagnose.read import read
 
     box = _model(Path(data), max_lag)
+    for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
+        if box and value is not None:
+            raise InputError(f"{option} {value} for a saved model", "none", f"leave {option} out")
     with progress() as say:
         found = run(
             box.pop("x", None) or read(Path(data), target=target, segments=segments, tokens=tokens),
