@@ -214,8 +214,11 @@ def max_test(
 
 
 def gumbel_p(value: float, drawn: np.ndarray, alpha: float) -> tuple[float, float]:
-    """(p of a maximum, critical value) from a Gumbel law with the mean and spread of a few."""
-    scale = drawn.std(ddof=1) * np.sqrt(6) / np.pi
+    """(p of a maximum, critical value) from a Gumbel law with the mean and spread of a few. The
+    spread is widened for being estimated: without it 19 replicates find 0.032 at the level of 0.025
+    (1,024 lags), with it 0.024.
+    """
+    scale = drawn.std(ddof=1) * np.sqrt(6) / np.pi * (1 + 2 / len(drawn))
     place = drawn.mean() - 0.5772156649 * scale
     p = -np.expm1(-np.exp(-(value - place) / max(scale, 1e-12)))
     return float(p), float(place - scale * np.log(-np.log1p(-alpha)))

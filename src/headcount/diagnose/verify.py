@@ -163,7 +163,7 @@ def _trained(
     schedule = {"shape": "cosine", "warmup": 100}
     data = {"test": 0.05, "validation": 0.15, "patience": 5}
     spec = {"steps": STEPS, "batch": min(BATCH, len(fit) // 2), "lr": RATE, "schedule": schedule,
-            "data": data}  # fmt: skip
+            "data": data, "effort": "medium"}  # fmt: skip
     given = (x[fit].astype(np.float32) if real else x[fit], y[fit, None])
     run = train(given, fresh(size, x, y, seed), spec, seed)
     answers = np.concatenate(
