@@ -243,7 +243,9 @@ def test_the_decay_of_a_markov_chain_is_exponential():
         (np.arange(100.0), np.arange(100.0), "equal the input"),
         (np.arange(100.0), np.arange(7.0), "7 answers"),
         (np.zeros((2, 2, 2, 2)), None, "shape"),
-        (["a", "b"], None, "something else than numbers"),
+        (np.arange(100.0) * 1j, None, "real numbers"),
+        (np.arange(100.0) ** 2, np.r_[np.inf, np.arange(99.0)], "infinite answers"),
+        (["a", "b"], None, "something else than real numbers"),
         ([[1.0, 2.0], [1.0, 2.0, 3.0]], None, "a sequence of 2"),
     ],
 )

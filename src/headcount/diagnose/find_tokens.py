@@ -39,7 +39,7 @@ SPENDING = {"greedy": 0.5, "map": 0.2, "pointer": 0.15, "recall": 0.1, "pairs": 
 MAP_COST, RECALL_COST, POINTER_COST, DENSE_COST = 2.4, 1.5, 3.4, 50.0
 MOST_MAPPED, MOST_POINTER_SYMBOLS = 64, 8
 ROWS_PER_POINTER_CELL = 5  # times V^3: rows for pointers to be looked for
-MANY_COUNTS = 2e9  # tokens counted in all replicates; above, a few replicates and a Gumbel law
+MANY_COUNTS = 2e9  # tokens or cells counted in all replicates; above, a few replicates and a Gumbel law
 MOST_CONDITIONED = 200_000  # rows of the conditional steps of large data
 KEPT_LAGS = 64
 LARGE_REPLICATES = 99  # of the conditional steps of large data
@@ -126,7 +126,8 @@ def _level(name: str, options: Options) -> float:
 def _lags(known: TokenFindings, rows: TokenRows, options: Options) -> TokenRows:
     """The greedy scan; of large data all lags once, then the best of them on fewer rows."""
     rng, alpha = options.rng(11), _level("greedy", options)
-    work = float(len(rows)) * len(rows.lags) * (options.replicates + 1)
+    each = max(len(rows), rows.size * rows.labels)  # elements counted, or cells of a table
+    work = float(each) * len(rows.lags) * (options.replicates + 1)
     known.gumbel = work > MANY_COUNTS
     if known.gumbel:
         strata = Strata.of(rows=len(rows))
