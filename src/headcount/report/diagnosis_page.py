@@ -168,8 +168,8 @@ def _tables(found: Diagnosis) -> list[str]:
              "as foretold" if run.loss <= high else "above")
             for run in found.verified.runs
         ]  # fmt: skip
-        head = ("trained", "layers", "heads", "bias", "attention", "held-out loss", "")
-        parts.append(_table(f"Trained: foretold {_number(low)} … {_number(high)}", head, runs))
+        names = ("trained", "layers", "heads", "bias", "attention", "held-out loss", "")
+        parts.append(_table(f"Trained: foretold {_number(low)} … {_number(high)}", names, runs))
     return parts
 
 
