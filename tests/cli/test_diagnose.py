@@ -31,11 +31,13 @@ def test_json_advice_and_page(data, tmp_path):
     assert (found["memory"], [lag["lag"] for lag in found["lags"]]) == ("fixed", [4])
     assert found["sentence"].startswith("The answer depends on lag 4 (R² 0.")
     advice = found["advice"]
-    assert (advice["target"], advice["layers"], advice["heads"]) == ("fixed:lags=4", 1, 1)
+    assert advice["target"] == "fixed:lags=4,inputs=uniform,readout=linear:weights=1"
+    assert (advice["layers"], advice["heads"]) == (1, 1)
     assert advice["claim"]["status"] == "proved and checked"
     page = (tmp_path / "page" / "index.html").read_text()
     assert found["sentence"].split("(")[0] in page
     assert page.count("<svg") == 2
+    assert "How it was found" in page
     assert json.loads((tmp_path / "page" / "diagnosis.json").read_text()) == found
 
 

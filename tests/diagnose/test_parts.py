@@ -177,6 +177,15 @@ def test_the_law_of_extremes():
     assert limit == pytest.approx(stats.gumbel_r.isf(0.05), rel=0.1)
 
 
+def test_few_replicates_keep_the_level():
+    """The largest of 1,024 normal scores, against 19 others like it."""
+    rng, level = np.random.default_rng(0), 0.025
+    largest = stats.norm.isf(1 - rng.random((4000, 20)) ** (1 / 1024))
+    found = sum(gumbel_p(row[0], row[1:], level)[0] <= level for row in largest)
+    assert found <= 4000 * level + 3 * np.sqrt(4000 * level)  # 120 are found without the widening
+    assert found >= 60
+
+
 def test_the_latest_earlier_match():
     flat = np.array([1, 2, 1, 3, 1, 2, 9, 1, 2])
     assert previous(flat, np.array([0, 9]), 1).tolist() == [-1, -1, 0, -1, 2, 1, -1, 4, 5]
@@ -234,7 +243,9 @@ def test_the_decay_of_a_markov_chain_is_exponential():
         (np.arange(100.0), np.arange(100.0), "equal the input"),
         (np.arange(100.0), np.arange(7.0), "7 answers"),
         (np.zeros((2, 2, 2, 2)), None, "shape"),
-        (["a", "b"], None, "something else than numbers"),
+        (np.arange(100.0) * 1j, None, "real numbers"),
+        (np.arange(100.0) ** 2, np.r_[np.inf, np.arange(99.0)], "infinite answers"),
+        (["a", "b"], None, "something else than real numbers"),
         ([[1.0, 2.0], [1.0, 2.0, 3.0]], None, "a sequence of 2"),
     ],
 )

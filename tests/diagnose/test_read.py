@@ -1,13 +1,15 @@
 """Files in, sequences out, or one line that says why not."""
 
+import datetime
 import json
 
 import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
+from headcount.diagnose.columns import from_frame
 from headcount.diagnose.diagnose import rows_of
-from headcount.diagnose.read import from_frame, read
+from headcount.diagnose.read import read
 from headcount.diagnose.samples import Setting
 
 
@@ -82,12 +84,45 @@ def test_parquet(tmp_path, numbers):
         ("a.jsonl", b'[1, "a"]\n', "mixes int, str"),
         ("a.zip", b"x", "ending .zip"),
         ("a.txt", b"ab", "without content"),
+        ("a.csv", b"a,b\n", "one line"),
+        ("a.jsonl", b'{"x": ["a", "b", "a"], "y": "a"}\n', "shorter"),
     ],
 )
 def test_what_is_refused(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         read(tmp_path / name)
+
+
+def test_symbols_have_answers(tmp_path):
+    rows = [{"x": list("abcabcab"), "y": "up"}, {"x": list("bcabcabc"), "y": "down"}]
+    lines = "\n".join(json.dumps(row) for row in rows * 40)
+    found = read(written(tmp_path / "a.jsonl", lines))
+    assert (found.setting, found.labels) == (Setting.ROWS, ("down", "up"))
+    assert found.answers[[7, 15]].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m", "%d/%m/%Y", "%d.%m.%Y", "%b %Y", "%Y-%m-%d"])
+def test_dates_are_time(tmp_path, numbers, form):
+    days = [datetime.date(2000 + i // 12, i % 12 + 1, 15).strftime(form) for i in range(80)]
+    lines = "\n".join(f"{day},{v}" for day, v in zip(days, numbers, strict=True))
+    found = read(written(tmp_path / "a.csv", "when,x\n" + lines))
+    assert [note.numbers["name"] for note in found.notes] == ["when"]
+    with pytest.raises(InputError, match="dates in column when"):
+        read(tmp_path / "a.csv", target="when")
+
+
+def test_options_that_do_not_fit(tmp_path, numbers):
+    np.save(tmp_path / "a.npy", numbers)
+    for options in ({"target": "y"}, {"segments": "y"}, {"tokens": "letters"}):
+        with pytest.raises(InputError, match=f"--{next(iter(options))}"):
+            read(tmp_path / "a.npy", **options)
+
+
+def test_cells_hold_one_value():
+    frames = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="lists in column x"):
+        from_frame(frames.DataFrame({"x": [[1, 2], [3]] * 50}))
 
 
 def test_a_wrong_column_is_named(tmp_path, numbers):

@@ -54,6 +54,9 @@ def diagnose(
     from headcount.diagnose.read import read
 
     box = _model(Path(data), max_lag)
+    for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
+        if box and value is not None:
+            raise InputError(f"{option} {value} for a saved model", "none", f"leave {option} out")
     with progress() as say:
         found = run(
             box.pop("x", None) or read(Path(data), target=target, segments=segments, tokens=tokens),
@@ -177,43 +180,11 @@ def _verified(found: "Diagnosis") -> Table:
 
 
 def _facts(found: "Diagnosis") -> Table:
-    from headcount.diagnose.words import clock_words
+    from headcount.diagnose.words import facts
 
-    method, table = found.method, Table(box=None, show_header=False)
-    behind = f", filter of order {method.filter_order}" if method.filter_order else ""
-    folds = "last 30 %" if method.folds == 1 else f"{method.folds} blocks"
-    spent = ", ".join(f"{name} {level:.3g}" for name, level in method.spending.items())
-    facts = [
-        ("rows", f"{method.rows:,} ({method.setting}), {method.judged:,} judged ({folds})"),
-        ("effective rows", f"{method.effective_rows:,.0f}"),
-        ("lags searched", f"up to {method.max_lag}"),
-        ("null", f"{method.null}{behind}, {method.replicates} replicates, seed {method.seed}"),
-        ("level", f"{method.alpha:g}: {spent}"),
-    ]
-    if found.clock:
-        facts.append(("clock", f"{clock_words(found.clock)} (R² {found.clock.r2:.2f})"))
-        past = ", ".join(map(str, found.past_lags)) or "none"
-        facts.append(("as past values", f"lags {past}"))
-    if found.variance is not None:
-        facts.append(("variance", f"depends on lag {found.variance.lag}, p {found.variance.p:.3g}"))
-    if found.share is not None:
-        words = f"{found.share:.2f} of the gain of {found.best_model}"
-        facts.append(("share", escape(words)))
-    if found.long_memory is not None and found.long_memory.long:
-        long = found.long_memory
-        facts.append(("long memory", f"d = {long.d:.2f} ± {long.error:.2f}"))
-    if found.decay is not None and found.decay.rate is not None and found.decay.fitted:
-        first, last = found.decay.fitted
-        words = f"{found.decay.shape}, rate {found.decay.rate:.2f} on lags {first} to {last}"
-        facts.append(("two-point information", words))
-    if found.n_needed is not None:
-        facts.append(("rows needed", f"{found.n_needed:,}"))
-    if found.advice is not None and found.advice.claim:
-        facts.append(("advice rests on", escape(str(found.advice.claim["words"]))))
-    if found.advice is not None and found.advice.command:
-        facts.append(("all options", escape(found.advice.command)))
-    for name, words in facts:
-        table.add_row(name, words)
+    table = Table(box=None, show_header=False)
+    for name, words in facts(found):
+        table.add_row(name, escape(words))
     return table
 
 

@@ -126,6 +126,9 @@ class Tokens:
     def __str__(self) -> str:
         if self.letters is None:
             return f"tokens of norm up to {self.radius:g}"
+        size = len(self.letters)
+        if size > 1 and all(len(a) == size and sorted(a)[-2:] == [0, 1] for a in self.letters):
+            return f"one-hot tokens of size {size}"
         plain = [letter[0] if len(letter) == 1 else letter for letter in sorted(self.letters)]
         return f"tokens {', '.join(map(str, plain[:8]))}{', …' if len(plain) > 8 else ''}"
 

@@ -8,23 +8,30 @@ A model answers at the newest element it sees. Where a series continues itself, 
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from headcount.core.errors import CheckFailed, InputError
 from headcount.diagnose.kernel_tail import TailClass
 from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory
 from headcount.diagnose.samples import Setting
-from headcount.diagnose.sign_flips import Shape
 from headcount.memory.adaptive import AdaptiveMemory
-from headcount.memory.inputs import OneHot
+from headcount.memory.essential import EssentialMemory
+from headcount.memory.inputs import OneHot, Uniform
+from headcount.memory.kernels import ArrayKernel
 from headcount.memory.lag_functions import Table
 from headcount.memory.target import AbstractTarget, Family, MemoryProfile
 
 TOLERANCE = 0.05
 SHORTEST, MOST_LAGS = 16, 12
+MOST_COMBINATIONS = 4096  # of letters, for a table of all of them
+MOST_MULTIPLIED = 3  # lags of a product whose network is written
+LONGEST_KERNEL = 64  # numbers of a kernel that is handed to `plan` as such
 BIASES = {
     Memory.FIXED: ("peak", "table"),
-    Memory.ESSENTIAL: ("lin", "log", "log1p", "table"),
+    Memory.ESSENTIAL: ("lin", "log1p", "table"),
     Memory.ADAPTIVE: ("peak", "table"),
 }
+APART: tuple[str, ...] = ("peak",)  # every lag by a head of its own, whatever is done with them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,30 +95,91 @@ def wish_of(found: Diagnosis, memory: Memory, detrend: bool) -> Wish | None:
     if memory is Memory.FIXED:
         clock = found.clock
         past = clock and clock.step is None and not detrend and found.past_lags
-        lags = model_lags(found, found.past_lags if past else found.lag_numbers)
-        if not lags or len(lags) > MOST_LAGS:
-            return None
-        joint = any(lag.family == str(Shape.PAIR) for lag in found.lags) and not past
-        readout = ",readout=product" if joint and len(lags) == 2 else ""
-        name = f"fixed:lags={'+'.join(map(str, lags))}{readout}"
-        return Wish(name, name, max(SHORTEST, lags[-1] + 2), BIASES[memory])
+        return _lags_wish(found, found.past_lags if past else ())
     if memory is Memory.ESSENTIAL:
         return _kernel_wish(found)
     if found.addressing is Addressing.CONTENT:
-        symbols = min(found.method.alphabet or 16, 64)
-        name = f"induction:symbols={symbols}"
-        return Wish(name, name, 64, ("none", "table"))
+        return _recall_wish(found)
     return _map_wish(found)
 
 
-def _kernel_wish(found: Diagnosis) -> Wish | None:
-    tail = found.tail
-    if tail is None or tail.rate is None:
+def _lags_wish(found: Diagnosis, past: tuple[int, ...]) -> Wish | None:
+    """A function of a few elements. What a head adds up, it cannot tell apart: real values that
+    enter linearly may share a head per sign, others take one head each. Of few letters every
+    combination has a sum of its own.
+    """
+    every = past or found.lag_numbers
+    lags = model_lags(found, every)
+    if not lags or len(lags) > MOST_LAGS:
         return None
-    length = found.method.max_lag + 1
-    name = f"essential:kernel={tail.shape}:{tail.rate:.3g}"
-    biases = ("lin",) if tail.shape is TailClass.EXP else ("log", "table")
-    return Wish(name, name, max(SHORTEST, length), biases)
+    newest = len(set(every)) > len(lags)
+    current = ":current=true" if newest else ""
+    symbols = found.method.alphabet
+    biases = BIASES[Memory.FIXED]
+    if symbols is not None:
+        if symbols ** (len(lags) + newest) <= MOST_COMBINATIONS:
+            parts = f"inputs=onehot:symbols={symbols},readout=lookup{current}"
+        else:
+            parts, biases = f"inputs=onehot:symbols={symbols}", APART
+    elif past or _linear(found):
+        parts = f"inputs=uniform,readout=linear:weights={_weights(found, past, newest)}"
+    elif len(lags) <= MOST_MULTIPLIED:
+        parts = f"inputs=uniform,readout=product{current}"
+    else:
+        parts, biases = "inputs=uniform", APART
+    name = f"fixed:lags={'+'.join(map(str, lags))},{parts}"
+    return Wish(name, name, max(SHORTEST, lags[-1] + 2), biases)
+
+
+def _linear(found: Diagnosis) -> bool:
+    """One weight per lag says it all."""
+    one_channel = len({lag.channel for lag in found.lags}) == 1
+    return one_channel and all(lag.weight is not None for lag in found.lags)
+
+
+def _weights(found: Diagnosis, past: tuple[int, ...], newest: bool) -> str:
+    """Weights in the order of lags, the largest one 1; unknown ones change their sign from lag to
+    lag, which asks for most.
+    """
+    weights = [lag.weight or 0.0 for lag in sorted(found.lags, key=lambda lag: lag.lag)]
+    if past:
+        weights = [(-1.0) ** k for k in range(len(set(past)))]
+    largest = max(map(abs, weights)) or 1.0
+    return "+".join(f"{weight / largest:.3g}" for weight in weights)
+
+
+def _kernel_wish(found: Diagnosis) -> Wish | None:
+    """An exponential by its rate; a power law and any other kernel as numbers, since a model's
+    newest element is at lag 0, where s^-b has none.
+    """
+    tail = found.tail
+    length = max(SHORTEST, min(found.method.max_lag + 1, LONGEST_KERNEL))
+    if tail is not None and tail.rate is not None and tail.shape is TailClass.EXP:
+        name = f"essential:kernel=exp:{tail.rate:.3g},inputs=uniform"
+        return Wish(name, name, length, ("lin",))
+    if tail is not None and tail.rate is not None:
+        values = np.arange(1, length + 1.0) ** -tail.rate
+        return _kernel_of(values, length, ("log1p",))
+    shift = 1 if found.method.setting is Setting.SELF else 0
+    weights = {lag - shift: weight for lag, weight, _ in found.kernel}
+    if not weights:
+        return None
+    values = np.array([weights.get(lag, 0.0) for lag in range(length)])
+    return _kernel_of(values / np.abs(values).max(), length, ("table",))
+
+
+def _kernel_of(values: np.ndarray, length: int, biases: tuple[str, ...]) -> Wish:
+    numbers = tuple(float(f"{value:.4g}") for value in values)
+    return Wish(EssentialMemory((ArrayKernel(numbers),), inputs=Uniform()), None, length, biases)
+
+
+def _recall_wish(found: Diagnosis) -> Wish | None:
+    """Induction as it is written: the newest element is the key, the element after it the answer"""
+    rule = found.recall
+    if rule is None or (rule.key_lag, rule.key_length, rule.offset) != (0, 1, 1):
+        return None
+    name = f"induction:symbols={min(found.method.alphabet or 16, 64)}"
+    return Wish(name, name, 64, ("none", "table"))
 
 
 def _map_wish(found: Diagnosis) -> Wish | None:
@@ -147,7 +215,11 @@ def _without_attention(found: Diagnosis, memory: Memory) -> Advice | None:
 
 
 def _by_theorem(found: Diagnosis, memory: Memory) -> Advice | None:
-    """Where no weights were written: the depth that Theorem 4.4 gives for adaptive lags."""
+    """Where no weights were written: the depth that Theorem 4.4 gives for adaptive lags; for recall
+    by a longer key, induction with a head per element of the key, for which nothing is claimed.
+    """
+    if found.recall is not None and found.addressing is Addressing.CONTENT:
+        return Advice(None, 2, found.recall.key_length, "table", "dot", None, True, None, None)
     if memory is not Memory.ADAPTIVE or not found.map:
         return None
     most = max(len(entry.lags) for entry in found.map)

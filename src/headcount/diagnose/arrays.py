@@ -54,6 +54,8 @@ def coded(
     require(flat.shape[1] > 0, "data without columns", "at least one", "check the file")
     flat = _filled(flat, notes)
     if answers is not None:
+        finite = not np.isinf(answers).any()
+        require(finite, "infinite answers", "finite numbers", "remove or replace them")
         _check_constant(answers[~np.isnan(answers)], "the answers")
         require(
             not _equals(flat, answers),
@@ -117,11 +119,13 @@ def _parts(x: Any) -> list[np.ndarray]:
 def _numbers(value: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise TypeError
         if array.dtype.kind not in "iufb":
             array = array.astype(float)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} holds something else than numbers", "numbers", "convert or remove it"
+            f"{name} holds something else than real numbers", "numbers", "convert or remove it"
         ) from None
     require(array.ndim in (1, 2), f"{name} of shape {array.shape}", "[T] or [T, d]", "reshape it")
     return (array if array.ndim == 2 else array[:, None]).astype(
@@ -135,9 +139,13 @@ def _answers(y: Any, lengths: np.ndarray) -> np.ndarray:
         flat = np.concatenate([np.asarray(item, float) for item in y])
     else:
         try:
-            flat = np.asarray(y, float)
+            flat = np.asarray(y)
+            flat = flat.astype(complex if flat.dtype.kind == "c" else float)
         except (TypeError, ValueError):
-            raise InputError("y holds something else than numbers", "numbers", "code it") from None
+            flat = np.zeros(1, complex)
+        require(
+            flat.dtype.kind != "c", "y holds something else than real numbers", "numbers", "code it"
+        )
     total, ends = int(lengths.sum()), np.cumsum(lengths) - 1
     if flat.size == total:
         return flat.reshape(-1).copy()

@@ -149,6 +149,7 @@ def conclude_values(known: ValueFindings, options: Options) -> Diagnosis:
         models=scores(judged),
         r2=None if explained is None else explained[0],
         r2_error=None if explained is None else explained[1],
+        loss_error=judged.loss_error(chosen),
         share=said.share,
         best_model=said.best,
         n_needed=_needed(known, judged, said, gain, error),
@@ -223,11 +224,17 @@ def _lag(term: Term, place: int, known: ValueFindings) -> LagFound:
         column.lag,
         source.channels[column.channel],
         None if effect is None else effect[0],
-        None if effect is None else (effect[0] - 1.96 * effect[1], effect[0] + 1.96 * effect[1]),
+        None if effect is None else _share_interval(*effect),
         term.p,
         str(term.shape),
         partners,
+        known.weights.get(place),
     )
+
+
+def _share_interval(share: float, error: float) -> tuple[float, float]:
+    """95 %; a share of the variance is at most 1."""
+    return share - 1.96 * error, min(share + 1.96 * error, 1.0)
 
 
 def _once(found: tuple[LagFound, ...]) -> tuple[LagFound, ...]:

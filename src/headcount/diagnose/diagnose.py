@@ -60,6 +60,7 @@ def diagnose(
     """
     require(0 < alpha < 0.5, f"alpha {alpha}", "a level between 0 and 0.5", "for example 0.05")
     require(order in (2, 3), f"order {order}", "2 or 3", "products of more lags are not searched")
+    require(seed >= 0, f"seed {seed}", "a whole number from 0", "for example 0")
     require(replicates >= 19, f"replicates {replicates}", "at least 19", "take 199")
     probed = None
     if callable(x) and not isinstance(x, Sequences):
@@ -100,7 +101,7 @@ def _source(x: Any, y: Any, tokens: bool | None) -> Sequences:
     if isinstance(x, Sequences):
         return x
     if hasattr(x, "columns"):
-        from headcount.diagnose.read import from_frame
+        from headcount.diagnose.columns import from_frame
 
         require(
             y is None or isinstance(y, str),

@@ -12,7 +12,7 @@ from headcount.diagnose.held_out import Candidate, Judged, ModelKind, block_coun
 from headcount.diagnose.recall import Recalled, agreement, previous, recalled, rules
 from headcount.diagnose.records import Decay, RecallFound
 from headcount.diagnose.samples import Column, Fold, Note, Samples, Setting, split
-from headcount.diagnose.token_counts import Strata, TokenRows, max_test, mixed_blocks
+from headcount.diagnose.token_counts import Strata, Tested, TokenRows, max_test, mixed_blocks
 from headcount.diagnose.token_models import (
     additive_model,
     fits_additive,
@@ -39,7 +39,9 @@ SPENDING = {"greedy": 0.5, "map": 0.2, "pointer": 0.15, "recall": 0.1, "pairs": 
 MAP_COST, RECALL_COST, POINTER_COST, DENSE_COST = 2.4, 1.5, 3.4, 50.0
 MOST_MAPPED, MOST_POINTER_SYMBOLS = 64, 8
 ROWS_PER_POINTER_CELL = 5  # times V^3: rows for pointers to be looked for
-MANY_COUNTS = 2e9  # tokens counted in all replicates; above, a few replicates and a Gumbel law
+MANY_COUNTS = (
+    2e9  # tokens or cells counted in all replicates; above, a few replicates and a Gumbel law
+)
 MOST_CONDITIONED = 200_000  # rows of the conditional steps of large data
 KEPT_LAGS = 64
 LARGE_REPLICATES = 99  # of the conditional steps of large data
@@ -99,7 +101,7 @@ def find_tokens(known: TokenFindings, options: Options, say: Say) -> None:
     """Fill in what can be found; every stage leaves `known` usable."""
     rows = known.rows.rows(known.found_in)
     say(f"lags: G-tests of {len(rows.lags)} lags on {len(rows):,} rows")
-    rows = _lags(known, rows, options)
+    rows = _lags(known, rows, options, say)
     say("map: which lags each token reads")
     _map(known, rows, options)
     say("lags that matter only together")
@@ -123,14 +125,21 @@ def _level(name: str, options: Options) -> float:
     return SPENDING[name] * options.alpha
 
 
-def _lags(known: TokenFindings, rows: TokenRows, options: Options) -> TokenRows:
+def _lags(known: TokenFindings, rows: TokenRows, options: Options, say: Say) -> TokenRows:
     """The greedy scan; of large data all lags once, then the best of them on fewer rows."""
     rng, alpha = options.rng(11), _level("greedy", options)
-    work = float(len(rows)) * len(rows.lags) * (options.replicates + 1)
+    each = max(len(rows), rows.size * rows.labels)  # elements counted, or cells of a table
+    work = float(each) * len(rows.lags) * (options.replicates + 1)
     known.gumbel = work > MANY_COUNTS
     if known.gumbel:
+
+        def watch(seen: Tested, done: str) -> None:
+            known.greedy = Greedy((), seen, False)  # an interruption leaves at least the profile
+            say(f"lags: all {len(rows.lags)} of them, {done}")
+
         strata = Strata.of(rows=len(rows))
-        tested = max_test(rows, strata, rng, alpha=alpha, replicates=199, gumbel=True)
+        tested = max_test(rows, strata, rng, alpha=alpha, replicates=199, gumbel=True, watch=watch)
+        say(f"lags: the best {KEPT_LAGS} of them, each given those before")
         best = np.sort(np.argsort(tested.scores[0])[:KEPT_LAGS])
         kept = tuple(sorted({rows.lags[i] for i in best} | {rows.lags[0]}))
         known.notes.append(Note("large data", {"rows": len(rows), "kept_lags": len(kept)}))

@@ -26,6 +26,7 @@ from headcount.diagnose.value_models import (
     candidates,
     filtered,
     fitted_kernel,
+    least_squares,
     linear_losses,
 )
 from headcount.diagnose.value_scan import (
@@ -82,6 +83,7 @@ class ValueFindings:
     long: LongMemory | None = None
     kernel: tuple[tuple[int, float, float], ...] = ()
     effects: dict[int, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    weights: dict[int, float] = dataclasses.field(default_factory=dict)
     effective_rows: float = 0.0
     notes: list[Note] = dataclasses.field(default_factory=list)
 
@@ -366,3 +368,6 @@ def _effects(known: ValueFindings) -> None:
         lost = linear_losses(problem, smaller)["losses"] - chosen.losses
         mean, error = mean_error(lost, judged.blocks)
         known.effects[place] = mean / spread, error / spread
+    if all(term.shape is Shape.LINEAR for term in terms):
+        fitted = least_squares(problem, basis(terms, problem.features))
+        known.weights = dict(zip(places_of(terms), map(float, fitted), strict=True))

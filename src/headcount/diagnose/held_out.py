@@ -67,6 +67,12 @@ class Judged:
         """How much smaller the loss is than without memory, and its standard error."""
         return mean_error(self.none.losses - candidate.losses, self.blocks)
 
+    def loss_error(self, candidate: Candidate) -> float | None:
+        """The standard error of a model's loss, as a share of the answers' own."""
+        none, losses = (c.losses if c.plain is None else c.plain for c in (self.none, candidate))
+        base = float(none.mean())
+        return mean_error(losses, self.blocks)[1] / base if base > 0 else None
+
     def explained(self, candidate: Candidate) -> tuple[float, float] | None:
         """The share of the answers' own loss that a model explains, and its standard error."""
         none, losses = (c.losses if c.plain is None else c.plain for c in (self.none, candidate))

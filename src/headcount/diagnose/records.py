@@ -56,6 +56,7 @@ class LagFound:
     p: float | None  # adjusted for everything that was searched in its step
     family: str  # linear, nonlinear, product, tokens
     partners: tuple[int, ...] = ()  # lags that it is multiplied with
+    weight: float | None = None  # of the standardised value, where all lags enter linearly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,6 +193,7 @@ class Diagnosis:
     models: tuple[ModelScore, ...] = ()
     r2: float | None = None  # held-out share of variance (tokens: of nats) that is explained
     r2_error: float | None = None  # its standard error
+    loss_error: float | None = None  # that of the loss which is left, in the same unit
     share: float | None = None  # of what the best of all models explains
     best_model: str | None = None
     n_needed: int | None = None
@@ -211,6 +213,9 @@ class Diagnosis:
         from headcount.diagnose.words import note_words, sentence
 
         plain = _plain(dataclasses.asdict(self))
+        if self.tail is not None:
+            plain["tail"]["class"] = plain["tail"].pop("shape")
+            plain["tail"]["ci"] = plain["tail"].pop("interval")
         plain["notes"] = [
             {"kind": note.kind, "text": note_words(note), **_plain(note.numbers)}
             for note in self.notes

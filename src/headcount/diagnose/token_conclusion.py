@@ -53,6 +53,7 @@ def conclude_tokens(known: TokenFindings, options: Options) -> Diagnosis:
         models=scores(judged),
         r2=None if explained is None else explained[0],
         r2_error=None if explained is None else explained[1],
+        loss_error=judged.loss_error(judged.chosen),
         share=said.share,
         best_model=said.best,
         n_needed=_needed(known, said, gain, error),

@@ -10,14 +10,15 @@ smallest score over S lags has only about n/S independent shifts: too few for a 
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from headcount.diagnose.sign_flips import normal_score
 
 BLOCK, FEWEST_BLOCKS = 200, 4  # rows per block: long beside the memory of the answers themselves
-ALL_AT_ONCE = 4_000_000  # counts or elements handled in one go
+FEW_REPLICATES = 19  # for the law of extremes
+ALL_AT_ONCE = 1_000_000  # counts or elements in one go: four times as many leave the cache
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,10 +186,11 @@ def max_test(
     replicates: int,
     usable: np.ndarray | None = None,
     gumbel: bool = False,
+    watch: Callable[[Tested, str], None] | None = None,
 ) -> Tested:
     """One null for all candidates: the smallest score of each replicate. Stops as soon as too many
     replicates reach the data (Besag and Clifford). With `gumbel` a few replicates and the law of
-    extremes stand for many.
+    extremes stand for many; `watch` is told how far they are, and the scores of the data.
     """
     g, df = g_tests(rows, strata, rows.y, strata.code)
     scores = score(g, df)
@@ -198,7 +200,10 @@ def max_test(
     allowed = int(alpha * (replicates + 1)) - 1  # replicates that may reach the data
     drawn: list[float] = []
     reached = 0
-    for _ in range(19 if gumbel else replicates):
+    count = FEW_REPLICATES if gumbel else replicates
+    for b in range(count):
+        if watch is not None:
+            watch(Tested(scores, g, df, 1.0, -np.inf), f"replicate {b + 1} of {count}")
         made = score(*g_tests(rows, strata, *replicate(rows, strata, rng)))
         if usable is not None:
             made[~usable] = np.inf
@@ -214,8 +219,11 @@ def max_test(
 
 
 def gumbel_p(value: float, drawn: np.ndarray, alpha: float) -> tuple[float, float]:
-    """(p of a maximum, critical value) from a Gumbel law with the mean and spread of a few."""
-    scale = drawn.std(ddof=1) * np.sqrt(6) / np.pi
+    """(p of a maximum, critical value) from a Gumbel law with the mean and spread of a few. The
+    spread is widened for being estimated: without it 19 replicates find 0.032 at the level of 0.025
+    (1,024 lags), with it 0.024.
+    """
+    scale = drawn.std(ddof=1) * np.sqrt(6) / np.pi * (1 + 2 / len(drawn))
     place = drawn.mean() - 0.5772156649 * scale
     p = -np.expm1(-np.exp(-(value - place) / max(scale, 1e-12)))
     return float(p), float(place - scale * np.log(-np.log1p(-alpha)))

@@ -58,14 +58,21 @@ def squared(problem: Problem, errors: Sequence[np.ndarray]) -> Losses:
 
 def linear_losses(problem: Problem, columns: np.ndarray, ridge: float | None = SMALL_RIDGE):
     """Squared errors of least squares on these columns, fold by fold."""
-    errors = []
-    for k, (fit, _) in enumerate(problem.folds):
-        x, y = columns, problem.y
-        if problem.filters:
-            x, y = (problem.filters[k](a, problem.sequence) for a in (x, y))
-        weights, _, _ = ridge_weights(x[fit], y[fit], ridge)
-        errors.append(_errors(problem, columns, fit, weights))
+    errors = [
+        _errors(problem, columns, fit, least_squares(problem, columns, ridge, k))
+        for k, (fit, _) in enumerate(problem.folds)
+    ]
     return squared(problem, errors)
+
+
+def least_squares(
+    problem: Problem, columns: np.ndarray, ridge: float | None = SMALL_RIDGE, fold: int = 0
+) -> np.ndarray:
+    """Weights from the rows of one fold's fit, behind its filter."""
+    x, y, fit = columns, problem.y, problem.folds[fold].fit
+    if problem.filters:
+        x, y = (problem.filters[fold](a, problem.sequence) for a in (x, y))
+    return ridge_weights(x[fit], y[fit], ridge)[0]
 
 
 def _errors(problem: Problem, columns: np.ndarray, fit: np.ndarray, weights: np.ndarray):  # [n]

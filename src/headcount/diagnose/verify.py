@@ -1,74 +1,116 @@
 """Is the advice right? The advised model and two rivals, trained on the user's own rows.
 
-Each is trained on the rows that structure was looked for in and judged on the held-out rows, in the
+Each is trained on the rows that structure was looked for in and judged on rows behind them, in the
 loss of the diagnosis. The advice held if the advised model reaches the loss that the diagnosis
-foretold (within two standard errors); a rival of one size less should not.
+foretold, within two standard errors (of the loss itself or of the gain over no memory, whichever is
+smaller); a rival of one size less should not.
+
+The question is what a size can do, not what gradient descent finds from nothing: heads with a table
+begin at the lags that were found, and the smaller rival's too, as far as it has heads for them.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from headcount.diagnose.clock import Clock
 from headcount.diagnose.features import standardised
 from headcount.diagnose.find_values import Say, cleared
-from headcount.diagnose.records import Diagnosis, Trained, Verified
-from headcount.diagnose.samples import Column, Samples, lagged, split
+from headcount.diagnose.records import Addressing, Diagnosis, Trained, Verified
+from headcount.diagnose.samples import Column, Samples, Setting, lagged, split
 
 STEPS, BATCH, RATE = 2000, 128, 3e-3
 WIDTH_PER_HEAD, HIDDEN = 16, 64
 MOST_ROWS = 20_000
+START, APART = 4.0, 0.7  # logits of a head at its lags to begin with: the first, and each one less
+ADVISED, SMALLER, OTHER = "advised", "one size smaller", "another bias"
 
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """What is trained."""
+    """What is trained. No layers: the newest element alone; no heads either: nothing is read."""
 
     role: str
     layers: int
     heads: int
     bias: str
     attention: str
+    position: str = "none"
+    starts: tuple[tuple[int, ...], ...] = ()  # per head, the lags that it begins at
 
 
-def verified(found: Diagnosis, samples: Samples, seed: int, say: Say) -> Verified | None:
-    """None where no advice can be trained."""
+def verified(
+    found: Diagnosis, samples: Samples, seed: int, say: Say, rivals: int = 2
+) -> Verified | None:
+    """None where no advice can be trained. The first rival is the smaller one."""
     if found.advice is None or found.r2 is None or found.r2_error is None:
         return None
     samples = _without_clock(found, samples)
     seen, folds = split(samples)
-    held = np.concatenate([fold.judge for fold in folds])
+    held = folds[0].judge if len(folds) == 1 else np.arange(seen[-1] + 1, len(samples.y))
     x, y = _arrays(samples, seen)
     base = _loss_of_none(y, seen, held)
-    share, error = found.r2, found.r2_error
+    share, error = found.r2, min(found.r2_error, found.loss_error or np.inf)
     expected = base * (1 - share - 2 * error), base * (1 - share + 2 * error)
     runs = []
-    for size in sizes(found):
+    for size in sizes(found)[: rivals + 1]:
         say(f"training: {size.role}")
         runs.append(_trained(size, x, y, seen, held, seed))
-    advised = runs[0].loss <= expected[1]
-    smaller = [run for run in runs if run.role == "one size smaller"]
-    failed = smaller[0].loss > expected[1] if smaller else None
-    return Verified(expected, tuple(runs), bool(advised), failed)
+    smaller = next(run for run in runs if run.role == SMALLER)
+    held_up = runs[0].loss <= expected[1]
+    return Verified(expected, tuple(runs), bool(held_up), bool(smaller.loss > expected[1]))
 
 
 def sizes(found: Diagnosis) -> list[Size]:
-    """Advised, one size smaller, another bias. Constructed attention is trained as a dot product,
-    peaked biases as a table: the learnable forms of the same idea.
+    """Advised, one size smaller, another bias. Peaked biases are trained as a table; where the
+    newest element names the lag, the dot product sees learned positions: the learnable forms of the
+    same idea.
     """
     advice = found.advice
     assert advice is not None
-    attention = "dot" if advice.dot_product else "dp-free"
-    bias = {"peak": "table", "no": "none", "none": "table"}.get(advice.bias, advice.bias)
-    heads = max(advice.heads, 1)
-    made = [Size("advised", advice.layers, heads, bias, attention)]
-    if heads > 1:
-        made.append(Size("one size smaller", advice.layers, heads - 1, bias, attention))
-    elif advice.dot_product:
-        made.append(Size("one size smaller", max(advice.layers - 1, 1), heads, bias, "dp-free"))
-    other = "log" if bias == "lin" else "lin"
-    made.append(Size("another bias", advice.layers, heads, other, attention))
-    return made
+    by_lag = advice.dot_product and found.addressing is not Addressing.CONTENT
+    advised = Size(
+        ADVISED,
+        advice.layers if advice.heads else 0,
+        advice.heads,
+        {"peak": "table", "none": "table"}.get(advice.bias, advice.bias),
+        "dot" if advice.dot_product else "dp-free",
+        "learned" if by_lag else "none",
+        () if advice.dot_product else starts(found, advice.heads),
+    )
+    other = "log1p" if advised.bias == "lin" else "lin"
+    rival = dataclasses.replace(advised, role=OTHER, bias=other, starts=())
+    return [advised, _smaller(found, advised), *([rival] if advised.heads else [])]
+
+
+def _smaller(found: Diagnosis, advised: Size) -> Size:
+    """Without the dot product where a lag is named by an element; one layer less where elements are
+    nested or recalled; else one head less, down to the newest element alone, and to nothing.
+    """
+    one = dataclasses.replace(advised, role=SMALLER)
+    if advised.attention == "dot" and advised.layers > 1:
+        return dataclasses.replace(one, layers=advised.layers - 1)
+    if advised.attention == "dot":
+        return dataclasses.replace(one, attention="dp-free", position="none")
+    if advised.heads > 1:
+        fewer = advised.heads - 1
+        return dataclasses.replace(one, heads=fewer, starts=starts(found, fewer))
+    return dataclasses.replace(one, layers=0, heads=advised.layers - 1, starts=())
+
+
+def starts(found: Diagnosis, heads: int) -> tuple[tuple[int, ...], ...]:
+    """The lags found, as a model counts them, on so many heads: by sign where one weight per lag
+    says it all, else in turn.
+    """
+    shift = 1 if found.method.setting is Setting.SELF else 0
+    ordered = sorted(found.lags, key=lambda lag: -(lag.effect or 0.0))
+    made: list[list[int]] = [[] for _ in range(heads)]
+    for turn, lag in enumerate(lag for lag in ordered if lag.lag > shift):
+        by_sign = lag.weight is not None and heads == 2
+        head = int((lag.weight or 0.0) < 0) if by_sign else turn % heads
+        made[head].append(lag.lag - shift)
+    return tuple(map(tuple, made))
 
 
 def _without_clock(found: Diagnosis, samples: Samples) -> Samples:
@@ -112,23 +154,18 @@ def _trained(
     from headcount.model.cost import count_parameters
     from headcount.train import train
 
-    fit = seen[-MOST_ROWS:]
-    width = WIDTH_PER_HEAD * size.heads
-    model = {
-        "layers": size.layers,
-        "heads": size.heads,
-        "width": width,
-        "hidden": HIDDEN,
-        "attention": size.attention,
-        "bias": size.bias,
-    }
+    if size.heads < 0:
+        loss = _loss_of_none(y, seen, held)
+        return Trained(size.role, 0, 0, size.bias, size.attention, loss, 0)
+    fit, real = seen[-MOST_ROWS:], y.dtype.kind == "f"
+    if not size.layers:
+        x = x[:, -1:]
     schedule = {"shape": "cosine", "warmup": 100}
     data = {"test": 0.05, "validation": 0.15, "patience": 5}
     spec = {"steps": STEPS, "batch": min(BATCH, len(fit) // 2), "lr": RATE, "schedule": schedule,
-            "data": data}  # fmt: skip
-    real = y.dtype.kind == "f"
+            "data": data, "effort": "medium"}  # fmt: skip
     given = (x[fit].astype(np.float32) if real else x[fit], y[fit, None])
-    run = train(given, model, spec, seed)
+    run = train(given, fresh(size, x, y, seed), spec, seed)
     answers = np.concatenate(
         [
             np.asarray(run.model(_device(x[part], real), Last()))[:, 0]
@@ -138,6 +175,39 @@ def _trained(
     loss = _loss(answers, y[held])
     count = int(count_parameters(run.model))
     return Trained(size.role, size.layers, size.heads, size.bias, size.attention, loss, count)
+
+
+def fresh(size: Size, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    """Random weights, but heads that begin at lags."""
+    import equinox as eqx
+    import jax
+
+    from headcount.model.spec import ModelSpec
+
+    heads, length = max(size.heads, 1), x.shape[1]
+    spec = ModelSpec(
+        layers=max(size.layers, 1),
+        heads=heads,
+        width=WIDTH_PER_HEAD * heads,
+        hidden=HIDDEN,
+        head_dim=0,
+        attention=size.attention,
+        bias=f"table:window={length}" if size.bias == "table" else size.bias,
+        position=f"learned:longest={length}" if size.position == "learned" else size.position,
+    )
+    real = y.dtype.kind == "f"
+    sizes = {"dim": x.shape[2]} if real else {"vocabulary": int(x.max()) + 1}
+    made = spec.build(
+        jax.random.key(seed), **sizes, outputs=1 if real else max(int(y.max()) + 1, 2)
+    )
+    if not any(size.starts) or size.bias != "table":
+        return made
+    bias: Any = made.layers[0].attention.bias
+    table = np.array(bias.table)
+    for head, lags in enumerate(size.starts):
+        for k, lag in enumerate(lags):
+            table[head, lag] += START - APART * k
+    return eqx.tree_at(lambda m: m.layers[0].attention.bias.table, made, jax.numpy.asarray(table))
 
 
 def _device(x: np.ndarray, real: bool):

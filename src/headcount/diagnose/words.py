@@ -166,3 +166,40 @@ ALWAYS = (
 
 def closing(found: Diagnosis) -> str:
     return ALWAYS.format(max_lag=found.method.max_lag)
+
+
+def facts(found: Diagnosis) -> list[tuple[str, str]]:
+    """How it was found, and what else is known: (name, words)."""
+    method = found.method
+    behind = f", filter of order {method.filter_order}" if method.filter_order else ""
+    folds = "last 30 %" if method.folds == 1 else f"{method.folds} blocks"
+    spent = ", ".join(f"{name} {level:.3g}" for name, level in method.spending.items())
+    made = [
+        ("rows", f"{method.rows:,} ({method.setting}), {method.judged:,} judged ({folds})"),
+        ("effective rows", f"{method.effective_rows:,.0f}"),
+        ("lags searched", f"up to {method.max_lag}"),
+        ("null", f"{method.null}{behind}, {method.replicates} replicates, seed {method.seed}"),
+        ("level", f"{method.alpha:g}: {spent}"),
+    ]
+    if found.clock:
+        made.append(("clock", f"{clock_words(found.clock)} (R² {found.clock.r2:.2f})"))
+        past = ", ".join(map(str, found.past_lags)) or "none"
+        made.append(("as past values", f"lags {past}"))
+    if found.variance is not None:
+        made.append(("variance", f"depends on lag {found.variance.lag}, p {found.variance.p:.3g}"))
+    if found.share is not None:
+        made.append(("share", f"{found.share:.2f} of the gain of {found.best_model}"))
+    if found.long_memory is not None and found.long_memory.long:
+        long = found.long_memory
+        made.append(("long memory", f"d = {long.d:.2f} ± {long.error:.2f}"))
+    if found.decay is not None and found.decay.rate is not None and found.decay.fitted:
+        first, last = found.decay.fitted
+        words = f"{found.decay.shape}, rate {found.decay.rate:.2f} on lags {first} to {last}"
+        made.append(("two-point information", words))
+    if found.n_needed is not None:
+        made.append(("rows needed", f"{found.n_needed:,}"))
+    if found.advice is not None and found.advice.claim:
+        made.append(("advice rests on", str(found.advice.claim["words"])))
+    if found.advice is not None and found.advice.command:
+        made.append(("all options", found.advice.command))
+    return made

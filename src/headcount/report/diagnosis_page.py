@@ -8,16 +8,18 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from headcount.core.files import whole_folder
+from headcount.diagnose.kernel_tail import curve
 from headcount.diagnose.records import Diagnosis
-from headcount.diagnose.words import advice_words, clock_words, closing, note_words, sentence
+from headcount.diagnose.words import advice_words, clock_words, closing, facts, note_words, sentence
 from headcount.report.html import inline_svg, style_sheet
 from headcount.report.palette import LIGHT
 
-SIZE = (7.0, 2.6)
+SIZE = (7.0, 2.2)
 
 
 def write_page(found: Diagnosis, folder: Path, data: str) -> None:
@@ -36,9 +38,9 @@ def page(found: Diagnosis, data: str) -> str:
         parts.append(f"<h2>{_text(title)}</h2>{inline_svg(draw, name, title, title)}")
     parts += _tables(found)
     if found.advice is not None:
-        parts.append(f"<h2>Advice</h2><p>{_text(advice_words(found.advice))}.</p>")
-        if found.advice.claim:
-            parts.append(f"<p>It rests on: {_text(str(found.advice.claim['words']))}.</p>")
+        words = advice_words(found.advice)
+        parts.append(f"<h2>Advice</h2><p>{_text(words[0].upper() + words[1:])}.</p>")
+    parts.append(_table("How it was found", ("", ""), facts(found)))
     notes = "".join(f"<li>{_text(note_words(note))}</li>" for note in found.notes)
     parts.append(f"<h2>Notes</h2><ul>{notes}<li>{_text(closing(found))}</li></ul>")
     body = "\n".join(parts)
@@ -57,11 +59,14 @@ def _pictures(found: Diagnosis) -> list[tuple[str, str, bytes]]:
     """(name, title, SVG) of everything that can be drawn."""
     made = []
     if found.profile:
-        made.append(("profile", "What each lag shows by itself (z)", _profile(found)))
+        said = ", the lags of the answer in the second colour" if found.lags else ""
+        made.append(("profile", f"What each lag shows by itself (z){said}", _profile(found)))
     if found.kernel and not found.method.tokens:
-        made.append(("kernel", "Weights of all lags, with 95 % intervals", _kernel(found)))
+        drawn = f", and {_tail_words(found)}" if _drawn_tail(found) else ""
+        title = f"Weights of all lags, with 95 % intervals{drawn}"
+        made.append(("kernel", title, _kernel(found)))
     if found.map:
-        made.append(("map", "Which lags are read", _map(found)))
+        made.append(("map", "Which lags are read, by the element that names them", _map(found)))
     if found.decay is not None and found.decay.lags:
         made.append(("decay", "Two-point mutual information (nats)", _decay(found)))
     return made
@@ -95,12 +100,29 @@ def _kernel(found: Diagnosis) -> bytes:
     spread = [1.96 * error for error in errors]
     axes.errorbar(lags, weights, yerr=spread, fmt=".", color=LIGHT["c0"], linewidth=0.8)
     axes.axhline(0, color=LIGHT["muted"], linewidth=0.7)
+    if _drawn_tail(found):
+        assert found.tail is not None
+        assert found.tail.rate is not None
+        shape = curve(found.tail.shape, found.tail.rate, np.array(lags, float))
+        scale = float(shape @ np.array(weights) / (shape @ shape))
+        axes.plot(lags, scale * shape, color=LIGHT["c1"], linewidth=1.2)
     return _svg(figure)
+
+
+def _drawn_tail(found: Diagnosis) -> bool:
+    return found.tail is not None and found.tail.rate is not None
+
+
+def _tail_words(found: Diagnosis) -> str:
+    assert found.tail is not None
+    kind = {"exp": "an exponential of rate", "power": "a power law of exponent"}
+    return f"{kind[found.tail.shape]} {_number(found.tail.rate)}"
 
 
 def _map(found: Diagnosis) -> bytes:
     figure, axes = _figure()
-    names = [f"{entry.level}: {entry.value}" for entry in found.map]
+    by = {1: "newest"} | {level: f"reading {level - 1}" for level in range(2, 9)}
+    names = [f"{by[entry.level]} = {entry.value}" for entry in found.map]
     for row, entry in enumerate(found.map):
         axes.plot(entry.lags, [row] * len(entry.lags), "s", color=LIGHT["c0"])
     axes.set_yticks(range(len(names)), names)
@@ -139,6 +161,15 @@ def _tables(found: Diagnosis) -> list[str]:
             for m in found.models
         ]  # fmt: skip
         parts.append(_table("Models", ("model", "held-out gain", "s.e.", ""), models))
+    if found.verified is not None:
+        low, high = found.verified.expected
+        runs = [
+            (run.role, run.layers, run.heads, run.bias, run.attention, _number(run.loss),
+             "as foretold" if run.loss <= high else "above")
+            for run in found.verified.runs
+        ]  # fmt: skip
+        names = ("trained", "layers", "heads", "bias", "attention", "held-out loss", "")
+        parts.append(_table(f"Trained: foretold {_number(low)} … {_number(high)}", names, runs))
     return parts
 
 
