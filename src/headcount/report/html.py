@@ -96,7 +96,7 @@ LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones
 
 def html(report: Report, drawings: Mapping[str, bytes]) -> str:
     """The whole page. `drawings` holds each figure's SVG by the figure's name."""
-    template = _environment().get_template("report.html")
+    template = environment().get_template("report.html")
     verdicts, lead = report.verdicts, report.headline
     sections = [
         (title, [_section(report, s, drawings) for s in report.sections if s.check is check])
@@ -246,7 +246,7 @@ def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("headcount.report"),
         autoescape=True,

@@ -1,47 +1,87 @@
 """The pages of rivals and of the zoo: what each model leaves on each memory."""
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from headcount.report.study_page import StudyPage
+from headcount.report.figures import style
+from headcount.report.palette import LIGHT
+from headcount.report.study_page import StudyKind, StudyPage
+from headcount.report.wording import spread
 from headcount.studies.rivals import Rivals
 from headcount.studies.zoo import ZooProfile
 
 TINY = 1e-4  # smaller losses look alike in the picture
 
 
-def figure(found: Rivals) -> Figure:
-    """Models across, memories down; dark where a memory is reached."""
-    models = list(dict.fromkeys(row.model for row in found.rows))
-    memories = list(dict.fromkeys(row.task.name for row in found.rows))
-    grid = np.full((len(memories), len(models)), np.nan)
-    canvas = Figure(figsize=(2.2 + 0.85 * len(models), 1.3 + 0.34 * len(memories)),
-                    layout="constrained")  # fmt: skip
-    axes = canvas.add_subplot()
-    for row in found.rows:
-        at = memories.index(row.task.name), models.index(row.model)
-        left = row.learned.loss if row.learned.accuracy is None else 1 - row.learned.accuracy
-        grid[at] = np.log10(np.clip(left, TINY, 1))
-        told = f"{left:.1g}" if row.learned.accuracy is None else f"{row.learned.accuracy:.0%}"
-        axes.text(at[1], at[0], told, ha="center", va="center", fontsize=8,
-                  color="white" if grid[at] < -1.5 else "black",
-                  fontweight="bold" if row.reached else "normal")  # fmt: skip
-    axes.imshow(grid, cmap="YlGn_r", vmin=np.log10(TINY), vmax=0, aspect="auto")
-    axes.set_xticks(range(len(models)), models, rotation=30, ha="left")
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(memories)), memories)
+@dataclasses.dataclass(frozen=True)
+class Square:
+    """One memory and one model: what is left of the variance, or the share of right answers."""
+
+    memory: str
+    model: str
+    loss: float
+    accuracy: float | None
+    reached: bool
+
+    @property
+    def left(self) -> float:
+        return self.loss if self.accuracy is None else 1 - self.accuracy
+
+    @property
+    def told(self) -> str:
+        told = f"{self.left:.1g}" if self.accuracy is None else f"{self.accuracy:.0%}"
+        return f"✓ {told}" if self.reached else told
+
+
+def figure(squares: Sequence[Square], name: str) -> Figure | None:
+    """Models across, memories down; the darker, the less is left."""
+    if not squares:
+        return None
+    models = list(dict.fromkeys(square.model for square in squares))
+    memories = list(dict.fromkeys(square.memory for square in squares))
+    with style(name):
+        size = (2.4 + 0.95 * len(models), 1.3 + 0.34 * len(memories))
+        canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
+        axes = canvas.add_subplot(facecolor="none")
+        for square in squares:
+            column, row = models.index(square.model), memories.index(square.memory)
+            depth = float(np.log10(np.clip(square.left, TINY, 1)) / np.log10(TINY))
+            corner, shade = (column - 0.48, row - 0.46), 0.05 + 0.45 * depth
+            axes.add_patch(Rectangle(corner, 0.96, 0.92, color=LIGHT["c2"], alpha=shade, lw=0))
+            axes.text(column, row, square.told, ha="center", va="center", fontsize=8,
+                      fontweight="bold" if square.reached else "normal")  # fmt: skip
+        axes.set(xlim=(-0.5, len(models) - 0.5), ylim=(len(memories) - 0.5, -0.5))
+        axes.set_xticks(range(len(models)), models, rotation=30, ha="left")
+        axes.xaxis.tick_top()
+        axes.set_yticks(range(len(memories)), memories)
+        axes.grid(visible=False)
     return canvas
 
 
+CAPTION = "Share of the variance left, or answers right; ✓: reached (1%, 99%)."
+
+
 def page(found: Rivals) -> StudyPage:
-    columns = ("memory", "model", "left", "accuracy", "floor", "reached", "cause", "parameters",
-               "state", "seeds")  # fmt: skip
-    rows = [(r.task.name, r.model, r.learned.loss, r.learned.accuracy, r.floor,
-             "yes" if r.reached else "no", str(r.cause), r.size.parameters, r.size.state,
-             len(r.learned.losses)) for r in found.rows]  # fmt: skip
-    caption = "Share of the variance left, or answers right; bold: reached (1%, 99%)."
+    columns = ("memory", "model", "left", "interval", "accuracy", "floor", "reached", "cause",
+               "parameters", "state", "seeds")  # fmt: skip
+    rows = []
+    for r in found.rows:
+        ends, seeds = r.learned.interval, len(r.learned.losses)
+        rows.append((r.task.name, r.model, r.learned.loss, spread(ends.low, ends.high, seeds),
+                     r.learned.accuracy, r.floor, r.reached, str(r.cause), r.size.parameters,
+                     r.size.state, seeds))  # fmt: skip
+    squares = [
+        Square(r.task.name, r.model, r.learned.loss, r.learned.accuracy, r.reached)
+        for r in found.rows
+    ]
     title = f"Rivals at equal {found.measure}"
-    return StudyPage(title, found.sentences(), figure(found), caption, columns, rows)
+    return StudyPage(StudyKind.RIVALS, title, found.sentences(),
+                     figure(squares, StudyKind.RIVALS), CAPTION, columns, rows,
+                     profile=found.profile)  # fmt: skip
 
 
 def zoo_page(found: ZooProfile) -> StudyPage:
@@ -56,4 +96,10 @@ def zoo_page(found: ZooProfile) -> StudyPage:
         rows.append(
             (r.task.name, left, right, yes, r.layers, known[0], r.parameters, known[1], r.refused)
         )
-    return StudyPage(f"Zoo: {found.model}", found.sentences(), None, "", columns, rows)
+    squares = [
+        Square(r.task.name, found.model, r.learned.loss, r.learned.accuracy, r.reached)
+        for r in found.rows
+        if not r.refused
+    ]
+    return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(),
+                     figure(squares, StudyKind.ZOO), CAPTION, columns, rows)  # fmt: skip

@@ -21,6 +21,7 @@ LIMITS = {
     "build": 120.0,
     "model": 120.0,
     "runs": 30.0,
+    "sweep": 30.0,
     "study": 30.0,
     "diagnose": 300.0,
 }
