@@ -2,6 +2,7 @@
 
 from matplotlib.figure import Figure
 
+from headcount.report.axis_marks import log_ticks
 from headcount.report.figures import style
 from headcount.report.palette import LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
@@ -9,6 +10,7 @@ from headcount.report.wording import spread
 from headcount.studies.decomposition import RiskPoint, Term
 from headcount.studies.finite_sample import FiniteSample
 
+FAINT = 1e-7  # a part below this share of the trivial risk stands in the table only
 LOOKS = {
     Term.APPROXIMATION: (LIGHT["c0"], "s"), Term.PRECISION: (LIGHT["c3"], "^"),
     Term.ESTIMATION: (LIGHT["c2"], "D"), Term.OPTIMISATION: (LIGHT["c1"], "v"),
@@ -38,7 +40,7 @@ def _drawn(found: FiniteSample) -> Figure:
     axes.fill_between(at, low, high, color=LIGHT["ink"], alpha=0.12, lw=0)
     for term, (colour, mark) in LOOKS.items():
         values = [point.terms[term] for point in found.curve]
-        if all(v is not None and v.value > 0 for v in values):
+        if all(v is not None and v.value > FAINT * found.trivial for v in values):
             drawn = [v.value for v in values if v is not None]
             axes.plot(at, drawn, color=colour, marker=mark, ms=4, lw=1.4, label=str(term))
     axes.axhline(found.trivial, color=LIGHT["muted"], ls=":", lw=1)
@@ -49,6 +51,8 @@ def _drawn(found: FiniteSample) -> Figure:
             axes.axvline(found.needed.n, color=LIGHT["muted"], ls="--", lw=1)
     axes.set(xscale="log", yscale="log", xlabel="samples n" if found.axis == "n" else found.axis,
              ylabel="excess risk")  # fmt: skip
+    log_ticks(axes.xaxis, *axes.get_xlim(), at)
+    log_ticks(axes.yaxis, *axes.get_ylim())
     axes.legend(frameon=False, fontsize=9)
     return canvas
 

@@ -44,7 +44,7 @@ def figure(squares: Sequence[Square], name: str) -> Figure | None:
     models = list(dict.fromkeys(square.model for square in squares))
     memories = list(dict.fromkeys(square.memory for square in squares))
     with style(name):
-        size = (2.4 + 0.95 * len(models), 1.3 + 0.34 * len(memories))
+        size = (max(7.0, 2.4 + 0.95 * len(models)), 1.3 + 0.34 * len(memories))
         canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
         axes = canvas.add_subplot(facecolor="none")
         for square in squares:

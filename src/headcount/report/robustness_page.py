@@ -23,7 +23,7 @@ def figure(found: Robustness) -> Figure:
     insights = list(dict.fromkeys(cell.probe.insight for cell in cells))
     names = list(dict.fromkeys(f"{cell.factor}: {cell.name}" for cell in cells))
     with style(StudyKind.ROBUSTNESS):
-        size = (2.6 + 0.85 * len(insights), 1.2 + 0.3 * len(names))
+        size = (max(7.0, 2.6 + 0.85 * len(insights)), 1.2 + 0.3 * len(names))
         canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
         axes = canvas.add_subplot()
         for cell in cells:

@@ -95,7 +95,8 @@ def application(
         if name not in QUESTIONS:
             raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
         _typed(request, "application/json")
-        values = parsed(await body_of(request, BODY_BYTES))
+        body = await body_of(request, BODY_BYTES)
+        values = await asyncio.to_thread(parsed, body)  # others are served meanwhile
         record = QUESTIONS[name](**values)
         if isinstance(record, asked.AskSweep) and not acting:
             raise Refused(403, "sweeps are stopped and continued on a loopback address only")

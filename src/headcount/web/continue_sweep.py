@@ -14,6 +14,8 @@ from headcount.core.errors import HeadcountError, require
 from headcount.lab.sweep.store import Store
 from headcount.web.asked import CLOSED
 
+FUNCTIONS = CLOSED - {"stdlib", "english"}
+PLACES = ("path", "file", "corpus")
 _PATH = re.compile(r"[/\\~]|\.\s*[A-Za-z_]")
 
 
@@ -22,10 +24,10 @@ def unfinished(path: Path) -> list[dict[str, Any]]:
     with Store(path, read_only=True) as store:
         stored = store.present()
         specs = [spec for id, spec in store.specs().items() if id not in stored]
-    outside = [text for spec in specs for text in _texts(spec) if text in CLOSED or _path(text)]
+    outside = [found for spec in specs for found in _outside(spec)]
     require(
         not outside,
-        f"runs that read {outside[:1]}",
+        f"runs with {outside[0]!r}" if outside else "",
         "runs that need nothing outside the store",
         "continue them on the command line",
     )
@@ -33,20 +35,19 @@ def unfinished(path: Path) -> list[dict[str, Any]]:
     return specs
 
 
-def _path(text: str) -> bool:
-    return _PATH.search(text) is not None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a spec, at any depth."""
-    if isinstance(value, str):
-        yield value
+def _outside(value: Any) -> Iterator[str]:
+    """Whatever in a spec names a file, a folder or a function, at any depth. A text of the package
+    itself (stdlib, english) is named without a path.
+    """
+    if isinstance(value, str) and (value in FUNCTIONS or _PATH.search(value)):
+        yield value[:60]
     elif isinstance(value, dict):
+        yield from (f"{key} {value[key]}"[:60] for key in PLACES if value.get(key))
         for item in value.values():
-            yield from _texts(item)
+            yield from _outside(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _outside(item)
 
 
 def main(store: str) -> int:

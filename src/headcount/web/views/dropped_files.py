@@ -1,12 +1,17 @@
 """Your data: a dropped file goes to `headcount.diagnose`. Loaded when the first file comes."""
 
+import csv
 import tempfile
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
-from headcount.core.errors import require
+from headcount.core.errors import InputError, require
 from headcount.web.views.plain_numbers import finite
 
+# what readers of damaged or hostile files raise
+UNREADABLE = (csv.Error, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 ENDINGS = (".csv", ".npy", ".npz", ".txt", ".jsonl")
 
 
@@ -29,6 +34,16 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / f"data{ending}"
         path.write_bytes(content)
-        found = diagnose(read(path))
+        try:
+            sequences = read(path)
+        except InputError:
+            raise
+        except UNREADABLE as error:
+            raise InputError(
+                f"a file that cannot be read ({type(error).__name__})",
+                f"{ending[1:]} with sequences",
+                "check the file",
+            ) from None
+        found = diagnose(sequences)
     shown = Path(name).name
     return finite({**found.to_json(), "closing": closing(found), "page": page(found, shown)})

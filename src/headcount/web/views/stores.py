@@ -53,7 +53,7 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
 
 TOLD = {
     "memory.kind": "",
-    "model.kind": "",
+    "model.kind": "model ",
     "model.layers": "layers ",
     "model.heads": "heads ",
     "model.bias.kind": "bias ",

@@ -14,12 +14,12 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value" || name === "checked") made[name] = value;
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  made.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return made;
 }
 
 export function replace(element, ...children) {
-  element.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  element.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return element;
 }
 

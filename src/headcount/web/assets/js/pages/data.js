@@ -40,7 +40,7 @@ function example() {
     return sum - 3;
   };
   const x = [];
-  for (let t = 0; t < 1500; t++) x.push(0.5 * (x[t - 2] ?? 0) - 0.4 * (x[t - 7] ?? 0) + noise());
+  for (let t = 0; t < 300; t++) x.push(0.5 * (x[t - 2] ?? 0) - 0.4 * (x[t - 7] ?? 0) + noise());
   return new File([`x\n${x.map((v) => v.toFixed(4)).join("\n")}\n`], "example.csv");
 }
 
