@@ -173,5 +173,6 @@ def window(base):
         options.add_argument(f"--{word}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(PATIENCE)
     yield Window(driver, base)
     driver.quit()
