@@ -135,20 +135,19 @@ def _reproduce(
             tell=_teller(say),
         )
         errata, rates = work.errata(), work.rates()
-        seconds = time.perf_counter() - started
         report = report_of(
             done.outcomes,
             rates=rates,
             errata=errata,
             profile=profile,
             command=command,
-            seconds=seconds,
             store=STORE,
             versions=done.versions,
             pilots=registration(),
         )
         say("figures")
         page = write(report, folder, processes.map)
+    seconds = time.perf_counter() - started
     return Reproduction(profile, done.outcomes, rates, seconds, page)
 
 

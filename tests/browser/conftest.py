@@ -1,10 +1,13 @@
 """A server over a small root, and a headless browser that looks at it."""
 
 import contextlib
+import functools
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -30,6 +33,15 @@ const silent = [...document.querySelectorAll('.busy')].some(e => asks && e.textC
 const claim = document.querySelector('#claim')?.textContent ?? '';
 return !!document.querySelector('h1') && !waits && !silent && !/being computed/.test(claim);
 """
+RUN = {
+    "memory": "exp-4b",
+    "model": {"attention": "dp-free", "ffn": "none", "width": 4, "heads": 1, "bias": "lin"},
+    "train": {"steps": 2, "length": 8, "loss": "population", "log": 1, "effort": "low"},
+    "seed": 0,
+}
+CELL = {"insight": "4a", "factor": "norm", "variant": "none", "outcome": "supported", "effect": 1.5}
+CELL |= {"interval": [1.0, 2.0], "scale": "log10 ratio", "seeds": 10}
+MAP = {"kind": "robustness", "map": [CELL], "refused": [], "sentences": ["It survives."]}
 PATIENCE = 300  # seconds for one answer on a busy machine
 
 
@@ -62,6 +74,10 @@ class Window:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    def press(self, text):
+        """The button with this text."""
+        self.driver.find_element(By.XPATH, f"//main//button[.='{text}']").click()
+
     def until(self, test, what):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
@@ -89,7 +105,7 @@ class Window:
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory):
-    """A built model, a report and a store with one run."""
+    """A built model, a report, a map of robustness and a store with one run to do."""
     from headcount.construct import construct
 
     place = tmp_path_factory.mktemp("opened")
@@ -102,11 +118,40 @@ def root(tmp_path_factory):
         "experiment,variant,arm,cell,promised,possible,learned,seeds\n"
         "4b,,lin-1,,3,0.01,0.5,2\n4b,,log-2,,,0.2,0.3,2\n"
     )
+    from headcount.core.spec import canonical_json
     from headcount.lab.sweep.store import Store
+    from headcount.train.run_spec import RunSpec
 
-    with Store(report / "runs.sqlite"):
-        pass
+    spec = RunSpec.from_values(RUN)
+    with Store(report / "runs.sqlite") as store:
+        store.add({spec.content_hash: canonical_json(spec)})
+    (place / "map").mkdir()
+    (place / "map" / "result.json").write_text(json.dumps(MAP))
     return place
+
+
+@pytest.fixture(scope="session")
+def static(tmp_path_factory):
+    """A static copy with three heads at most, behind Python's own file server."""
+    from headcount.web import asked, static_site
+
+    fits = [asked.AskFit(heads=n, certify=certify) for n in (2, 3) for certify in (False, True)]
+    few = [("catalogue", {}), *(("fit", fit.to_plain()) for fit in fits)]
+    few += [("memory", asked.AskMemory(memory=m).to_plain()) for m in static_site.MEMORIES]
+    place = tmp_path_factory.mktemp("static") / "site"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static_site, "questions", lambda: few)
+        static_site.write_site(place, lambda line: None)
+    handler = functools.partial(Quiet, directory=str(place))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture(scope="session")
@@ -128,5 +173,6 @@ def window(base):
         options.add_argument(f"--{word}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(PATIENCE)
     yield Window(driver, base)
     driver.quit()

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import os
 from pathlib import Path
 
@@ -84,18 +85,27 @@ def test_memories_follow_ruler_and_rule(window):
     rule.send_keys(Keys.CONTROL, "a")
     rule.send_keys("5", Keys.TAB)
     window.until(lambda: "longest lag 5" in window.one("main").text, "the rule did nothing")
+    window.settle()
+    window.one("#at").send_keys(Keys.ARROW_LEFT)
+    window.until(lambda: window.one("main").text.count("position 47: y") == 3, "nothing moved")
+    assert "at=47" in window.driver.current_url
     assert window.faults() == []
 
 
 def test_a_plan_and_its_model_at_work(window):
     window.open("plan")
-    assert "Take 1 layer" in window.one("#answer").text
+    told = window.one("#answer").text
+    assert "Take 1 layer" in told
     window.driver.find_element(By.LINK_TEXT, "Watch it at work").click()
     window.until(lambda: window.all("#moment"), "no model at work")
     before = window.one("#moment").text
     window.one("input[aria-label=position]").send_keys(Keys.ARROW_LEFT)
     assert window.one("#moment").text != before
-    assert "memory_1" in window.one("main").text
+    assert "What arrives in answer" in window.one("main").text
+    assert "no model has fewer" in told
+    window.settle()
+    window.press("Play")
+    window.until(lambda: "step=" in window.driver.current_url, "it did not play")
     assert window.faults() == []
 
 
@@ -127,11 +137,10 @@ def test_a_file_is_dropped(window, tmp_path):
         bag.items.add(new File([arguments[0]], 'mine.csv'));
         const fact = {dataTransfer: bag, bubbles: true, cancelable: true};
         zone.dispatchEvent(new DragEvent('drop', fact));""",
-        "x\n" + "\n".join(str((i * 7) % 5) for i in range(400)),
+        "x\n" + "\n".join(str(math.sin(i * i)) for i in range(120)),
     )
-    window.until(
-        lambda: window.all("#answer h2") or window.all("[role=alert]"), "nothing was said of it"
-    )
+    window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
+    assert "memory" in window.one("#answer .answer").text
     picture = tmp_path / "picture.exe"
     picture.write_bytes(b"MZ")
     window.one("#file").send_keys(str(picture))
@@ -142,10 +151,28 @@ def test_a_file_is_dropped(window, tmp_path):
 def test_runs_and_studies(window):
     window.open("runs")
     Select(window.one("main select")).select_by_value("report/runs.sqlite")
-    window.until(lambda: "0 of 0 runs" in window.one("main").text, "no store")
+    window.until(lambda: "0 of 1 runs" in window.one("main").text, "no store")
+    window.press("Continue")
+    window.until(lambda: "1 of 1 runs" in window.one("main").text, "it did not continue")
+    window.one("main table input[type=checkbox]").click()
+    window.until(lambda: "Learning curves" in window.one("main").text, "no curve")
+    window.open("studies?folder=map")
+    assert "✓ 1.5" in window.one("table.map").text
     window.open("studies")
     Select(window.one("main select")).select_by_value("report")
     window.until(lambda: "✓ supported" in window.one("main").text, "no verdict")
+    assert window.faults() == []
+
+
+def test_a_static_copy_answers_from_its_files(window, static):
+    window.driver.get("about:blank")
+    window.driver.get(f"{static}#/heads")
+    window.settle()
+    assert "static copy" in window.one("#static-note").text
+    window.one("#heads").send_keys(Keys.ARROW_LEFT)
+    window.until(lambda: window.one("#answer").text.startswith("2 lin heads"), "nothing moved")
+    window.one("#heads").send_keys(Keys.END)
+    window.until(lambda: "examples only" in window.one("[role=alert]").text, "no word of it")
     assert window.faults() == []
 
 
@@ -181,7 +208,7 @@ def test_axe_finds_no_serious_fault(window, page, theme):
 VIEWS = {
     "heads": "heads?kernel=lag%3A2&heads=4&budget=1000",
     "runs": "runs?store=report/runs.sqlite",
-    "studies": "studies?folder=report",
+    "studies": "studies?folder=map",
 }
 
 

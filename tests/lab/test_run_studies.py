@@ -13,6 +13,7 @@ from headcount.lab.judge.existence import Can, Existence
 from headcount.lab.judge.hypothesis import Benefit, Hypothesis, Kind, Part
 from headcount.lab.judge.statistics import Looks, Scale
 from headcount.lab.judge.verdict import Outcome
+from headcount.lab.latest_verdicts import latest_verdicts
 from headcount.lab.numbers import Numbers
 from headcount.lab.run_studies import FAMILY, loss_of, parameters, planned, run_studies
 from headcount.lab.study import Arm, Profile, Study, Variant
@@ -90,6 +91,8 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
     assert told == [[6], [12]]
     assert [len(each.finals) for each in made.outcomes[0].arms] == [12, 12]
     exists, contrast = made.outcomes[0].verdicts
+    with Store(tmp_path / "runs.sqlite", read_only=True) as store:
+        assert latest_verdicts(store) == [exists.to_json(), contrast.to_json()]
     assert exists.outcome is contrast.outcome is Outcome.SUPPORTED
     assert (contrast.key, contrast.seeds) == ("t-contrast", 12)
     assert contrast.effect > 0.3
@@ -101,7 +104,6 @@ def test_from_the_sweep_to_the_report_and_again(tmp_path):
             result.outcomes,
             profile="smoke",
             command="headcount reproduce",
-            seconds=1.0,
             store="runs.sqlite",
             versions=result.versions,
         )

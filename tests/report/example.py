@@ -470,7 +470,6 @@ def report(**changes) -> Report:
     values = {
         "title": "Synthetic example <not a result>",
         "profile": "smoke",
-        "seconds": 83.4,
         "command": "headcount reproduce all --profile smoke -o out",
         "sections": (
             Section(
@@ -517,5 +516,5 @@ def page_of(*arms: ArmOutcome, section="4a", **changes) -> Report:
     """A report of one study."""
     made = studied(section, *arms)
     return Report(
-        "t", "smoke", 1.0, "c", (Section(section, "tails"),), **{"outcomes": (made,), **changes}
+        "t", "smoke", "c", (Section(section, "tails"),), **{"outcomes": (made,), **changes}
     )

@@ -60,7 +60,7 @@ def learned(name, losses, numbers=None, run=None, finals=(), ratio=True, **place
 
 def rows(made):
     """Of arms.csv."""
-    text = arms_csv(Report("t", "smoke", 1.0, "c", (Section("t", "t"),), outcomes=(made,)))
+    text = arms_csv(Report("t", "smoke", "c", (Section("t", "t"),), outcomes=(made,)))
     return list(csv.DictReader(text.splitlines()))
 
 

@@ -97,7 +97,6 @@ def test_text_is_escaped(text, page):
     nasty = Report(
         "<script>alert(1)</script>",
         "p",
-        1.0,
         "<b>",
         (Section("4a", "<i>", (("", "{{ 7*7 }}"),)),),
         notes=("<u>&",),
@@ -204,7 +203,7 @@ def test_accuracy_and_the_trained_length_have_columns_only_where_they_are_known(
     both = _html(page_of(plain, told))
     assert "accuracy</th>" in both
     assert "trained length</th>" in both
-    assert '<td class="n">0.125</td>' in both
+    assert 'trained length">0.125</td>' in both
     assert ">0.875</div>" in both
 
 
@@ -247,6 +246,12 @@ def test_a_profile_that_judges_nothing_trained_says_so_first():
     assert "Nothing trained is judged" not in _html(example.report())
 
 
+def test_a_quick_look_says_what_ran_and_that_nothing_is_judged():
+    made = _html(page_of(section="1b", outcomes=(example.studied("1b", arm("a"), arm("b")),)))
+    assert made.index("Nothing trained is judged in this run") < made.index("<table")
+    assert "losses of 2 trained models in 1 experiment are shown" in made
+
+
 def test_the_headline_stands_once_on_the_first_screen(text):
     (name,) = [f.name for f in example.report().figures if f.place is Place.HEADLINE]
     assert text.count(f'id="figure-{name}-title"') == 1
@@ -278,9 +283,10 @@ def html_text(made: str) -> str:
 
 
 def test_an_empty_report_says_so():
-    made = _html(Report("t", "smoke", 1.0, "c", (Section("4a", "tails"),)))
+    made = _html(Report("t", "smoke", "c", (Section("4a", "tails"),)))
     Page(made)
     assert "No claim was judged" in made
+    assert "Nothing trained is judged" not in made  # nothing was trained either
     assert "Not run in this profile." in made
     assert 'id="errata"' not in made
 

@@ -46,7 +46,7 @@ def test_the_errata_page_has_the_findings_first():
 
 
 def test_what_is_shown_beside_the_studies():
-    told = {"profile": "smoke", "command": "c", "seconds": 1.0, "store": "", "versions": {}}
+    told = {"profile": "smoke", "command": "c", "store": "", "versions": {}}
     errata = [(point, f"seen at {point.id}") for point in POINTS]
     both = report_of([], rates=[TABLE], errata=errata, **told)
     none = report_of([], errata=errata, **told)

@@ -39,6 +39,8 @@ def root(tmp_path_factory):
     (report / "verdicts.json").write_text(json.dumps({"profile": "smoke", "verdicts": [VERDICT]}))
     (report / "arms.csv").write_text("experiment,arm,learned\n4b,lin-1,0.5\n4b,log-2,\n")
     (report / "figures" / "one.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (opened / "map").mkdir()
+    (opened / "map" / "result.json").write_text('{"kind": "robustness", "map": []}')
     (opened / "out").symlink_to(place)
     return opened
 
@@ -65,7 +67,7 @@ def ask(client):
 def address(root):
     """A server with one worker and four places in its queue, on a free port."""
     patience = pytest.MonkeyPatch()
-    patience.setattr(servers, "HEAD_SECONDS", 0.5)
+    patience.setattr(servers, "HEAD_SECONDS", 2.0)
     listening = bound_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     app = application(root, hosts_of("127.0.0.1", port), workers=1, waiting=4)

@@ -85,7 +85,7 @@ def test_a_build_can_be_taken_away_and_opened(client, root):
 def test_studies_and_what_is_found(client, ask):
     found = client.get("/api/found").json()
     assert "models/small" in found["models"]
-    assert found["studies"] == ["report"]
+    assert found["studies"] == ["map", "report"]
     status, study = ask("study", folder="report")
     assert status == 200
     assert study["verdicts"][0]["outcome"] == "supported"
@@ -93,6 +93,14 @@ def test_studies_and_what_is_found(client, ask):
     figure = client.get("/api/figure", params={"name": "report/figures/one.svg"})
     assert figure.status_code == 200
     assert "sandbox" in figure.headers["content-security-policy"]
+
+
+def test_another_study(ask, root):
+    status, found = ask("study", folder="map")
+    assert (status, found["kind"], found["map"]) == (200, "robustness", [])
+    (root / "map" / "result.json").write_text('{"kind": "poem"}')
+    status, told = ask("study", folder="map")
+    assert (status, "headcount study" in told["error"]) == (422, True)
 
 
 def test_a_store_of_runs(ask, root):

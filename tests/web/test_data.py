@@ -1,12 +1,9 @@
-"""A dropped file: its ending is checked, and a diagnosis is called where there is one."""
+"""A dropped file: its ending is checked, and its diagnosis comes with the page about it."""
 
-import importlib.util
-import sys
-import types
-
+import numpy as np
 import pytest
 
-from headcount.core.errors import InputError
+from headcount.core.errors import HeadcountError, InputError
 from headcount.web.views import dropped_files as data
 
 
@@ -15,30 +12,28 @@ def test_other_endings_are_refused():
         data.data_view("x.exe", b"MZ")
 
 
-def test_without_a_diagnosis_it_says_so(monkeypatch):
-    monkeypatch.setattr(data, "available", lambda: False)
-    with pytest.raises(InputError, match="upgrade"):
-        data.data_view("x.csv", b"1\n2\n")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.npy", b"\x93NUMPY\x01\x00 not an array"),
+        ("x.jsonl", b"[" * 100_000),
+        ("x.csv", b"x\n" + b"9" * 200_000),
+        ("x.csv", b"\x00\xff"),
+        ("x.txt", b"\x00" * 1000),
+    ],
+)
+def test_a_file_that_is_no_data_is_refused_in_one_line(name, content):
+    with pytest.raises(HeadcountError) as told:
+        data.data_view(name, content)
+    assert "\n" not in str(told.value)
 
 
-def test_the_file_goes_to_the_diagnosis_under_a_name_of_its_own(monkeypatch):
-    seen = []
-
-    class Found:
-        def to_json(self):
-            return {"lags": [1], "value": float("nan")}
-
-    def read(path):
-        seen.append((path.name, path.read_bytes()))
-        return "sequences"
-
-    monkeypatch.setattr(data, "available", lambda: True)
-    fake = types.SimpleNamespace(diagnose=lambda sequences: Found())
-    monkeypatch.setitem(sys.modules, data.FOLDER, fake)
-    monkeypatch.setitem(sys.modules, data.READER, types.SimpleNamespace(read=read))
-    assert data.data_view("../../up.CSV", b"1\n") == {"lags": [1], "value": None}
-    assert seen == [("data.csv", b"1\n")]
-
-
-def test_it_is_available_where_the_folder_is():
-    assert data.available() is (importlib.util.find_spec(data.FOLDER) is not None)
+def test_a_file_is_diagnosed_under_its_own_name():
+    rng, x = np.random.default_rng(0), [0.0] * 3
+    while len(x) < 120:
+        x.append(0.7 * x[-3] + rng.normal())
+    found = data.data_view("../../<b>mine.CSV", "\n".join(["x", *map(str, x)]).encode())
+    assert found["sentence"].startswith("The next element depends on lag 3")
+    assert found["closing"]
+    assert "Diagnosis of &lt;b&gt;mine.CSV" in found["page"]
+    assert "<script" not in found["page"]

@@ -4,6 +4,7 @@ on.
 
 import contextlib
 import json
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,15 @@ from headcount.core.errors import InputError
 from headcount.web.asked import AskFit, safe_part
 from headcount.web.guard import BODY_BYTES, Refused, depth, parsed
 from headcount.web.root import Root
+
+
+def test_a_body_is_looked_through_once():
+    """Strings that never close would take minutes if each quote were tried anew."""
+    endless = b'"' + b'\\"' * 100_000
+    started = time.process_time()
+    assert depth(endless) == 0
+    assert depth(b"[" * 200_000, 16) == 17
+    assert time.process_time() - started < 2
 
 
 def refused(answer, status):

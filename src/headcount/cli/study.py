@@ -57,7 +57,8 @@ def changed(model: str | None, changes: list[str] | None) -> Any:
 
 def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
     """Write the page, then print the document or the sentences and the table."""
-    from headcount.report.study_page import shown, write_page
+    from headcount.report.one_page import cell
+    from headcount.report.study_page import write_page
 
     place = write_page(page, found.to_json(), folder)
     if json:
@@ -71,7 +72,7 @@ def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
     for name in page.columns:
         table.add_column(str(name), justify="right")
     for row in page.rows:
-        table.add_row(*(escape(shown(value)) for value in row))
+        table.add_row(*(escape(cell(value)) for value in row))
     console.print(table)
     console.print(f"report: {escape(str(place))}")
 

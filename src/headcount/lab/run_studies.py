@@ -23,6 +23,7 @@ from headcount.core.overrides import merged
 from headcount.lab.diagnosis import diagnosed
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis
 from headcount.lab.judge.verdict import Outcome, Verdict, judge
+from headcount.lab.latest_verdicts import keep_verdicts
 from headcount.lab.numbers import Numbers
 from headcount.lab.study import Arm, Study
 from headcount.lab.study_outcome import (
@@ -116,6 +117,8 @@ def run_studies(
         found = judged(studies, runs, rows, known, families or {})
         verdicts = tuple(decided.get(verdict.key, verdict) for verdict in found)
         decided |= {verdict.key: verdict for verdict in verdicts if verdict.outcome.decided}
+        if rows:
+            keep_verdicts(store, (*existing, *verdicts))
         if tell is not None:
             tell(verdicts)
         more = _next_look(studies, verdicts, counts)

@@ -7,7 +7,6 @@ Text is plain text: it is escaped where it is shown.
 
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -99,11 +98,12 @@ class SpecFile:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Everything that is shown. Studies, figures and tables name the section they belong to."""
+    """Everything that is shown, from stored rows alone: the same store, the same page. Studies,
+    figures and tables name the section they belong to.
+    """
 
     title: str
     profile: str
-    seconds: float
     command: str
     sections: tuple[Section, ...]
     outcomes: tuple[StudyOutcome, ...] = ()
@@ -137,12 +137,6 @@ class Report:
                 "a sentence",
                 "an erratum without evidence is an opinion",
             )
-        require(
-            math.isfinite(self.seconds) and self.seconds >= 0,
-            f"{self.seconds} seconds",
-            "a number >= 0",
-            "measure the time",
-        )
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

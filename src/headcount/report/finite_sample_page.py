@@ -2,13 +2,18 @@
 
 from matplotlib.figure import Figure
 
-from headcount.report.study_page import StudyPage
+from headcount.report.axis_marks import log_ticks
+from headcount.report.figures import style
+from headcount.report.palette import LIGHT
+from headcount.report.study_page import StudyKind, StudyPage
+from headcount.report.wording import spread
 from headcount.studies.decomposition import RiskPoint, Term
 from headcount.studies.finite_sample import FiniteSample
 
-COLOURS = {
-    Term.APPROXIMATION: "#4269d0", Term.PRECISION: "#9c6b4e",
-    Term.ESTIMATION: "#efb118", Term.OPTIMISATION: "#ff725c",
+FAINT = 1e-7  # a part below this share of the trivial risk stands in the table only
+LOOKS = {
+    Term.APPROXIMATION: (LIGHT["c0"], "s"), Term.PRECISION: (LIGHT["c3"], "^"),
+    Term.ESTIMATION: (LIGHT["c2"], "D"), Term.OPTIMISATION: (LIGHT["c1"], "v"),
 }  # fmt: skip
 
 
@@ -16,30 +21,40 @@ def place(found: FiniteSample, point: RiskPoint) -> int:
     return point.n or 0 if found.axis == "n" else point.at[found.axis]
 
 
-def figure(found: FiniteSample) -> Figure:
-    canvas = Figure(figsize=(7.5, 4.6), layout="constrained")
-    axes = canvas.add_subplot()
+def figure(found: FiniteSample) -> Figure | None:
+    """The risk with its band, and its parts; one point is no curve."""
+    if len(found.curve) < 2:
+        return None
+    with style(StudyKind.FINITE_SAMPLE):
+        return _drawn(found)
+
+
+def _drawn(found: FiniteSample) -> Figure:
+    canvas = Figure(figsize=(7.5, 4.6), layout="constrained", facecolor=LIGHT["paper"])
+    axes = canvas.add_subplot(facecolor="none")
     at = [place(found, point) for point in found.curve]
     risk = [point.risk for point in found.curve]
-    axes.plot(at, [r.value for r in risk], color="black", marker="o", lw=2, label="risk")
-    low = [max(r.interval.low, 1e-300) if r.interval else r.value for r in risk]
+    axes.plot(at, [r.value for r in risk], color=LIGHT["ink"], marker="o", lw=2, label="risk")
+    low = [max(r.interval.low, r.value / 100) if r.interval else r.value for r in risk]
     high = [r.interval.high if r.interval else r.value for r in risk]
-    axes.fill_between(at, low, high, color="black", alpha=0.12, lw=0)
-    for term, colour in COLOURS.items():
+    axes.fill_between(at, low, high, color=LIGHT["ink"], alpha=0.12, lw=0)
+    for term, (colour, mark) in LOOKS.items():
         values = [point.terms[term] for point in found.curve]
-        drawn = [(x, v.value) for x, v in zip(at, values, strict=True) if v and v.value > 0]
+        least = FAINT * found.trivial
+        drawn = [(x, v.value) for x, v in zip(at, values, strict=True) if v and v.value > least]
         if drawn:
-            axes.plot(*zip(*drawn, strict=True), color=colour, marker=".", lw=1.4, label=str(term))
-    axes.axhline(found.trivial, color="grey", ls=":", lw=1)
+            axes.plot(*zip(*drawn, strict=True), color=colour, marker=mark, ms=4, lw=1.4,
+                      label=str(term))  # fmt: skip
+    axes.axhline(found.trivial, color=LIGHT["muted"], ls=":", lw=1)
     axes.annotate("best constant answer", (at[0], found.trivial), fontsize=8, va="bottom")
     if found.needed is not None:
-        axes.axhline(found.needed.error, color="grey", ls="--", lw=1)
+        axes.axhline(found.needed.error, color=LIGHT["muted"], ls="--", lw=1)
         if found.needed.n is not None:
-            axes.axvline(found.needed.n, color="grey", ls="--", lw=1)
+            axes.axvline(found.needed.n, color=LIGHT["muted"], ls="--", lw=1)
     axes.set(xscale="log", yscale="log", xlabel="samples n" if found.axis == "n" else found.axis,
              ylabel="excess risk")  # fmt: skip
-    axes.set_xticks(at, [f"{x:,}" for x in at])
-    axes.minorticks_off()
+    log_ticks(axes.xaxis, *axes.get_xlim(), at)
+    log_ticks(axes.yaxis, *axes.get_ylim())
     axes.legend(frameon=False, fontsize=9)
     return canvas
 
@@ -50,15 +65,17 @@ def page(found: FiniteSample) -> StudyPage:
     for point in found.curve:
         terms, risk = point.terms, point.risk
         ends = risk.interval
-        told = f"[{ends.low:.2g}, {ends.high:.2g}]" if ends else ""
+        seeds = len(point.risks)
+        told = spread(ends.low, ends.high, seeds) if ends else "1 seed" if seeds == 1 else ""
         each = (None if term is None else term.value for term in terms.values())
         rows.append((place(found, point), risk.value, told, *each, str(point.dominant),
-                     len(point.risks)))  # fmt: skip
+                     seeds))  # fmt: skip
     claims = (f"n = {n}: {claim}" if n else str(claim) for n, claim in found.bounds)
     notes = (*found.notes, *claims)
     caption = (
         "Excess risk and its parts; the band is a 90% interval of the mean over seeds. Parts that"
-        " are zero or negative are in the table only."
+        " are zero, negative or next to nothing are in the table only."
     )
-    return StudyPage(f"Finite samples: {found.target}", found.sentences(), figure(found), caption,
-                     columns, rows, notes)  # fmt: skip
+    return StudyPage(StudyKind.FINITE_SAMPLE, f"Finite samples: {found.target}",
+                     found.sentences(), figure(found), caption, columns, rows, notes,
+                     found.profile)  # fmt: skip

@@ -37,7 +37,6 @@ def report_of(
     errata: "Sequence[tuple[Erratum, str]]" = (),
     profile: str,
     command: str,
-    seconds: float,
     store: str,
     versions: dict[str, str],
     pilots: "Mapping[str, Pilot] | None" = None,
@@ -60,7 +59,6 @@ def report_of(
     return Report(
         title="Headcount: the experiments, their verdicts and the four numbers",
         profile=profile,
-        seconds=seconds,
         command=command,
         sections=(*_sections(outcomes), *((RATES,) if rates else ())),
         outcomes=tuple(outcomes),

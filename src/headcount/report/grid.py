@@ -90,8 +90,22 @@ def grid(verdicts: Sequence[Verdict]) -> tuple[GridRow, ...]:
     return tuple(rows)
 
 
-def opening(verdicts: Sequence[Verdict], profile: str) -> tuple[str, ...]:
-    """At most three sentences: how much was judged, how it came out, and what else there is."""
+def amount_of_work(outcomes: Sequence[StudyOutcome]) -> str:
+    """What was trained, in a sentence; '' for nothing."""
+    arms = [arm for outcome in outcomes for arm in outcome.arms]
+    runs = sum(len(learned.losses) for arm in arms for learned in arm.learned)
+    experiments = len({outcome.study.id for outcome in outcomes if outcome.arms})
+    told = f"{runs} losses of {len(arms)} trained models in {experiments} experiments are shown."
+    return told.replace(" 1 experiments", " 1 experiment") if runs else ""
+
+
+def opening(verdicts: Sequence[Verdict], profile: str, work: str = "") -> tuple[str, ...]:
+    """At most three sentences: how much was judged, how it came out, and what else there is; where
+    nothing is judged, what was done (`work`) and what would judge.
+    """
+    if not verdicts:
+        more = "Profiles laptop and full judge the paper's claims." if work else ""
+        return tuple(filter(None, ("No claim was judged in this run.", work, more)))
     main = [verdict for verdict in verdicts if not verdict.further]
     count = {o: sum(v.outcome is o for v in main) for o in Outcome}
     judged = len(main) - count[Outcome.NOT_JUDGED]

@@ -25,19 +25,18 @@ from headcount.lab.judge.verdict import Outcome, Verdict
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Cell, Report, Section
 from headcount.report.figure_data import KIND_TEXT, FigureData, Place
-from headcount.report.grid import COLUMNS, amount, grid, in_order, judges_training, opening
+from headcount.report.grid import (
+    COLUMNS,
+    amount,
+    amount_of_work,
+    grid,
+    in_order,
+    judges_training,
+    opening,
+)
 from headcount.report.palette import BADGES, DARK, LIGHT
 from headcount.report.terms import TERMS
-from headcount.report.wording import (
-    describe,
-    duration,
-    interval,
-    number,
-    percent,
-    plural,
-    rounded,
-    spread,
-)
+from headcount.report.wording import describe, interval, number, percent, plural, rounded, spread
 
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 COLOURED = ("style", "fill", "stroke")
@@ -96,8 +95,8 @@ LONGEST_TABLE = 60  # rows of a figure's data that the page repeats; longer ones
 
 def html(report: Report, drawings: Mapping[str, bytes]) -> str:
     """The whole page. `drawings` holds each figure's SVG by the figure's name."""
-    template = _environment().get_template("report.html")
-    verdicts, lead = report.verdicts, report.headline
+    template = environment().get_template("report.html")
+    verdicts, lead, work = report.verdicts, report.headline, amount_of_work(report.outcomes)
     sections = [
         (title, [_section(report, s, drawings) for s in report.sections if s.check is check])
         for title, check in SECTIONS
@@ -106,12 +105,15 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         report=report,
         style=Markup(style_sheet()),  # ours, from the package
         sections=sections,
-        opening=opening(verdicts, report.profile),
+        opening=opening(verdicts, report.profile, work),
+        judges=judges_training(verdicts),
+        trained=any(
+            learned.losses for o in report.outcomes for a in o.arms for learned in a.learned
+        ),
         grid=grid(verdicts),
         sectioned=[section.id for section in report.sections],
         columns=list(COLUMNS.values()),
         further=[verdict for verdict in verdicts if verdict.further],
-        trained=judges_training(verdicts),
         severities=list(Severity),
         headline=None if lead is None else _figure(lead, drawings[lead.name]),
         diagnosed=[
@@ -246,7 +248,7 @@ def _figure(figure: FigureData, svg: bytes) -> dict[str, Any]:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("headcount.report"),
         autoescape=True,
@@ -257,7 +259,6 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "number": number,
         "interval": interval,
-        "duration": duration,
         "badge": badge,
         "anchor": anchor,
         "percent": percent,

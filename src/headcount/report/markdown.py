@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from headcount.experiments.severity import Severity, severity_of
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Cell, Report, Table
-from headcount.report.grid import COLUMNS, amount, grid, judges_training, opening
+from headcount.report.grid import COLUMNS, amount, amount_of_work, grid, judges_training, opening
 from headcount.report.wording import number, plural, spread
 
 ESCAPED = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"} | {"\n": " "})
@@ -40,10 +40,10 @@ def rows(columns: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def _summary(report: Report) -> list[str]:
-    verdicts, lead = report.verdicts, report.headline
+    verdicts, lead, work = report.verdicts, report.headline, amount_of_work(report.outcomes)
     banner = (
         ""
-        if judges_training(verdicts) or not verdicts
+        if judges_training(verdicts) or not (verdicts or work)
         else "> **Nothing trained is judged in this run.** For verdicts use profile laptop or full."
     )
     kinds = ["insight", "claim", *COLUMNS.values()]
@@ -58,7 +58,7 @@ def _summary(report: Report) -> list[str]:
     further = [(v.insight, v.claim, v.outcome, amount(v)) for v in verdicts if v.further]
     return [
         banner,
-        text(" ".join(opening(verdicts, report.profile))) if verdicts else "",
+        text(" ".join(opening(verdicts, report.profile, work))),
         "" if lead is None else f"![{text(lead.title)}](figures/{lead.name}.svg)",
         rows(kinds, shown),
         rows(("insight", "further claim", "outcome", "how much"), further),

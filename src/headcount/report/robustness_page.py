@@ -1,37 +1,47 @@
 """The page of a robustness study: the map of insights and variants as a picture."""
 
-import numpy as np
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from headcount.lab.judge.verdict import Outcome
-from headcount.report.study_page import StudyPage
+from headcount.report.figures import style
+from headcount.report.palette import BADGES, LIGHT
+from headcount.report.study_page import StudyKind, StudyPage
+from headcount.report.wording import spread
 from headcount.studies.probes import PROBES
 from headcount.studies.robustness import Robustness
 
-SHADES = {Outcome.REFUTED: "#d1495b", Outcome.UNDECIDED: "#d9d9d9", Outcome.SUPPORTED: "#2e8b6f"}
+SHADES = {
+    Outcome.REFUTED: LIGHT["c1"],
+    Outcome.UNDECIDED: LIGHT["grid"],
+    Outcome.SUPPORTED: LIGHT["c2"],
+}
 
 
 def figure(found: Robustness) -> Figure:
-    """Insights across, variants down; the effect in each cell, its outcome as colour."""
+    """Insights across, variants down; sign and effect in each cell, its outcome as colour too."""
     known = {probe.insight for probe in PROBES}
-    drawn = [c for c in found.cells if len(c.variants) == 1 and c.probe.insight in known]
-    drawn = drawn or [c for c in found.cells if len(c.variants) == 1]
-    insights = list(dict.fromkeys(cell.probe.insight for cell in drawn))
-    names = list(dict.fromkeys(f"{c.factor}: {c.name}" for c in drawn))
-    shades = list(SHADES)
-    grid = np.full((len(names), len(insights)), np.nan)
-    canvas = Figure(figsize=(1.6 + 0.8 * len(insights), 1.2 + 0.26 * len(names)),
-                    layout="constrained")  # fmt: skip
-    axes = canvas.add_subplot()
-    for cell in drawn:
-        row, column = names.index(f"{cell.factor}: {cell.name}"), insights.index(cell.probe.insight)
-        grid[row, column] = shades.index(cell.outcome)
-        axes.text(column, row, f"{cell.effect:.2g}", ha="center", va="center", fontsize=7)
-    axes.imshow(grid, cmap=ListedColormap(list(SHADES.values())), vmin=0, vmax=2, aspect="auto")
-    axes.set_xticks(range(len(insights)), insights)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.xaxis.tick_top()
+    single = [cell for cell in found.cells if len(cell.variants) == 1]
+    cells = [cell for cell in single if cell.probe.insight in known] or single
+    insights = list(dict.fromkeys(cell.probe.insight for cell in cells))
+    names = list(dict.fromkeys(f"{cell.factor}: {cell.name}" for cell in cells))
+    with style(StudyKind.ROBUSTNESS):
+        size = (max(7.0, 2.6 + 0.85 * len(insights)), 1.2 + 0.3 * len(names))
+        canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
+        axes = canvas.add_subplot()
+        for cell in cells:
+            row = names.index(f"{cell.factor}: {cell.name}")
+            column = insights.index(cell.probe.insight)
+            shade = SHADES.get(cell.outcome, LIGHT["grid"])
+            corner = (column - 0.48, row - 0.46)
+            axes.add_patch(Rectangle(corner, 0.96, 0.92, color=shade, alpha=0.35, lw=0))
+            told = f"{BADGES[cell.outcome].sign} {cell.effect:.2g}"
+            axes.text(column, row, told, ha="center", va="center", fontsize=8)
+        axes.set(xlim=(-0.5, len(insights) - 0.5), ylim=(len(names) - 0.5, -0.5))
+        axes.set_xticks(range(len(insights)), insights)
+        axes.set_yticks(range(len(names)), names, fontsize=8)
+        axes.xaxis.tick_top()
+        axes.grid(visible=False)
     return canvas
 
 
@@ -40,9 +50,9 @@ def page(found: Robustness) -> StudyPage:
     rows = []
     for cell in found.cells:
         ends = cell.interval
+        told = spread(ends.low, ends.high, len(cell.effects))
         rows.append((cell.probe.insight, cell.factor, cell.name, str(cell.outcome), cell.effect,
-                     f"[{ends.low:.2g}, {ends.high:.2g}]", cell.probe.claim.scale.unit,
-                     len(cell.effects)))  # fmt: skip
+                     told, cell.probe.claim.scale.unit, len(cell.effects)))  # fmt: skip
     turned = [f"Turned by {c.factor} {c.name}: {c.probe.insight} is {c.outcome}"
               f" (effect {c.effect:.2g})." for c in found.turning()[:10]]  # fmt: skip
     ranked = ", ".join(f"{f} ({n} of {of})" for f, n, of in found.factors() if n)
@@ -53,8 +63,9 @@ def page(found: Robustness) -> StudyPage:
     notes = [*turned, *(f"{i} with {f} {v} cannot be trained: {why}"
                         for i, f, v, why in found.refused)]  # fmt: skip
     caption = (
-        "Green: supported, red: refuted, grey: undecided; numbers are median effects on the scale"
-        " of each claim; false discovery rate 5% over the map."
+        "✓ supported, ✗ refuted, ? undecided; numbers are median effects on the scale of each"
+        " claim; false discovery rate 5% over the map."
     )
     title = "Robustness: which insights survive which variants"
-    return StudyPage(title, found.sentences(), figure(found), caption, columns, rows, notes)
+    return StudyPage(StudyKind.ROBUSTNESS, title, found.sentences(), figure(found), caption,
+                     columns, rows, notes, found.profile)  # fmt: skip

@@ -108,17 +108,6 @@ def plural(text: str) -> str:
     return re.sub(r"(?<![\d.])1 (head|hop|layer|neuron|point|seed|step|token)s\b", r"1 \1", text)
 
 
-def duration(seconds: float) -> str:
-    """
-    >>> duration(3.21), duration(100), duration(7260)
-    ('3.2 s', '1 min 40 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def describe(figure: FigureData) -> str:
     """The text alternative of a figure: its axes, and where each curve starts and ends."""
     scale = "" if figure.x.scale == "category" else f" ({figure.x.scale} scale)"

@@ -7,6 +7,7 @@
     GET  /api/figure          one SVG of a report below the root
     POST /api/fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
+    POST /api/sweep           stop a sweep, or continue it
     POST /api/diagnose?name=  a file in, JSON out
 
 What goes wrong is one line, {"error": …}: 400 no JSON, 408 too slow, 413 too large, 415 of another
@@ -36,6 +37,7 @@ from headcount.web.openapi import document
 from headcount.web.pool import Busy, Died, Late, Pool
 from headcount.web.root import Root
 from headcount.web.service import Service
+from headcount.web.sweeps import Sweeps
 from headcount.web.work_words import ANSWERED, REFUSED
 
 QUESTIONS: dict[str, type[Spec]] = {
@@ -46,6 +48,7 @@ QUESTIONS: dict[str, type[Spec]] = {
     "model": asked.AskModel,
     "runs": asked.AskRuns,
     "study": asked.AskStudy,
+    "sweep": asked.AskSweep,
 }
 WORKERS, WAITING = 2, 48
 LARGEST_FIGURE = 4 * 2**20
@@ -57,11 +60,14 @@ def application(
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1"),
     workers: int = WORKERS,
     waiting: int = WAITING,
+    acting: bool = True,
 ) -> Guard:
-    """The ASGI application. `hosts` are the values of Host that it answers to."""
+    """The ASGI application. `hosts` are the values of Host that it answers to; where others are
+    let in, `acting` is false, and nobody stops or continues a sweep.
+    """
     opened = Root(root)
     pool = Pool(workers, waiting, str(opened.folder))
-    service = Service(pool)
+    service, sweeps = Service(pool), Sweeps()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -69,6 +75,7 @@ def application(
         try:
             yield
         finally:
+            sweeps.close()
             pool.close()
 
     async def catalogue(request: Request) -> Response:
@@ -88,8 +95,19 @@ def application(
         if name not in QUESTIONS:
             raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
         _typed(request, "application/json")
-        values = parsed(await body_of(request, BODY_BYTES))
-        return await _answered(request, service, name, QUESTIONS[name](**values).to_plain())
+        body = await body_of(request, BODY_BYTES)
+        values = await asyncio.to_thread(parsed, body)  # others are served meanwhile
+        record = QUESTIONS[name](**values)
+        if isinstance(record, asked.AskSweep) and not acting:
+            raise Refused(403, "sweeps are stopped and continued on a loopback address only")
+        answer = await _answered(request, service, name, record.to_plain())
+        if (
+            isinstance(record, asked.AskSweep)
+            and record.act == "continue"
+            and answer.status_code == 200
+        ):
+            sweeps.start(opened.inside(record.store))
+        return answer
 
     async def diagnose(request: Request) -> Response:
         _typed(request, "application/octet-stream")
@@ -193,7 +211,7 @@ def _found(root: Root) -> dict[str, Any]:
         "root": root.folder.name,
         "models": root.holding("config.json", "model.safetensors"),
         "stores": root.ending(".sqlite"),
-        "studies": root.holding("verdicts.json"),
+        "studies": sorted({*root.holding("verdicts.json"), *root.holding("result.json")}),
     }
 
 

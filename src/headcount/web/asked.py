@@ -146,6 +146,13 @@ class AskRuns(Spec):
     curves: Annotated[list[Name], pydantic.Field(max_length=12)] = []
 
 
+class AskSweep(Spec):
+    """Stop the sweeps that are at work on a store below the root, or compute what it lacks."""
+
+    store: Name
+    act: Literal["stop", "continue"]
+
+
 class AskStudy(Spec):
     """A folder with a report (`verdicts.json`) below the root."""
 

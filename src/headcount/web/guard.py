@@ -7,6 +7,7 @@ limited in size, in the time they take to arrive, and in how deep their JSON nes
 
 import asyncio
 import json
+import math
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -21,7 +22,10 @@ BODY_BYTES = 256 * 1024
 FILE_BYTES = 32 * 2**20
 BODY_SECONDS = 20.0
 DEEPEST = 16
-_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# a string that is not closed is taken to the end at once: no backtracking, one pass
+_MARKS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+_BRACKETS = frozenset((b"[", b"]", b"{", b"}"))
 
 HEADERS = {
     "content-security-policy": (
@@ -107,11 +111,13 @@ async def body_of(request: Any, most: int, seconds: float = BODY_SECONDS) -> byt
     if told.isdecimal() and int(told) > most:
         raise Refused(413, f"a body of {told[:20]} bytes; expected at most {most}; send less")
     parts: list[bytes] = []
+    size = 0
     try:
         async with asyncio.timeout(seconds):
             async for part in request.stream():
                 parts.append(part)
-                if sum(map(len, parts)) > most:
+                size += len(part)
+                if size > most:
                     raise Refused(413, f"a body of more than {most} bytes; send less")
     except TimeoutError:
         raise Refused(408, f"the body took more than {seconds:g} s; send it at once") from None
@@ -120,7 +126,7 @@ async def body_of(request: Any, most: int, seconds: float = BODY_SECONDS) -> byt
 
 def parsed(body: bytes) -> dict[str, Any]:
     """A JSON object: no NaN, no deep nesting, no key twice."""
-    if depth(body) > DEEPEST:
+    if depth(body, DEEPEST) > DEEPEST:
         raise Refused(400, f"JSON nested deeper than {DEEPEST}; flatten it")
     try:
         values = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
@@ -133,8 +139,8 @@ def parsed(body: bytes) -> dict[str, Any]:
     return values
 
 
-def depth(body: bytes) -> int:
-    """How deep brackets nest outside of strings.
+def depth(body: bytes, most: float = math.inf) -> int:
+    """How deep brackets nest outside of strings; counted no further than one beyond `most`.
 
     >>> depth(b'{"a": [1, "]]"]}')
     2
@@ -142,8 +148,10 @@ def depth(body: bytes) -> int:
     deepest = level = 0
     for mark in _MARKS.finditer(body):
         sign = mark.group()
-        level += (sign in b"[{") - (sign in b"]}") if len(sign) == 1 else 0
+        level += (sign in b"[{") - (sign in b"]}") if sign in _BRACKETS else 0
         deepest = max(deepest, level)
+        if deepest > most:
+            break
     return deepest
 
 

@@ -95,7 +95,7 @@ def serve(
     """Serve until ^C."""
     listening = bound_socket(address, port)
     port = listening.getsockname()[1]
-    app = application(root, hosts_of(address, port), workers)
+    app = application(root, hosts_of(address, port), workers, acting=_is_loopback(address))
     shown = f"[{address}]" if ":" in address else address
     url = f"http://{shown}:{port}/"
     server = uvicorn.Server(configuration(app))

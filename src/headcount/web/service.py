@@ -21,10 +21,16 @@ LIMITS = {
     "build": 120.0,
     "model": 120.0,
     "runs": 30.0,
+    "sweep": 30.0,
     "study": 30.0,
     "diagnose": 300.0,
 }
-PURE = frozenset({"catalogue", "fit", "memory", "plan", "build"})  # the question says it all
+PURE = frozenset({"catalogue", "fit", "memory", "plan", "build"})
+
+
+def is_pure(question: str, values: dict[str, Any]) -> bool:
+    """Does the question say it all? A model of a folder may change."""
+    return question in PURE or (question == "model" and values["folder"] is None)
 
 
 class Kept:
@@ -68,7 +74,7 @@ class Service:
         """(answered | refused | failed, bytes, from memory?). The computation ends when the last
         one who waits for it leaves.
         """
-        if question not in PURE:
+        if not is_pure(question, values):
             return (*await self.pool.ask(question, values, LIMITS[question]), False)
         key = content_hash({"question": question, "values": values})
         kept = self.kept.get(key)

@@ -27,7 +27,7 @@ FITS: tuple[tuple[str, asked.Bias, int], ...] = (
     ("lag:6", "rope", 2),
 )
 # what the page asks when it is opened
-RULE = {"kind": "table", "lags": [0, 1, 2], "alphabet": [[-1], [0], [1]], "allow_zero": True}
+RULE = {"kind": "table", "lags": [2, 5, 9], "alphabet": [[-1], [0], [1]], "allow_zero": True}
 MEMORIES: tuple[Any, ...] = (
     "fixed:lags=1+3",
     "essential:kernel=power:1.5",

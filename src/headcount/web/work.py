@@ -28,7 +28,7 @@ from headcount.web.views.memories import memory_view
 from headcount.web.views.models import model_view
 from headcount.web.views.plain_numbers import finite
 from headcount.web.views.plans import plan_view, zip_view
-from headcount.web.views.stores import runs_view, study_view
+from headcount.web.views.stores import runs_view, study_view, sweep_view
 from headcount.web.work_words import ANSWERED, FAILED, REFUSED
 
 MEMORY_BYTES = 6 * 2**30
@@ -42,6 +42,7 @@ TASKS: dict[str, Callable[..., bytes]] = {
     "build": lambda values, root: zip_view(asked.AskBuild(**values)),
     "model": lambda values, root: as_json(model_view(asked.AskModel(**values), root)),
     "runs": lambda values, root: as_json(runs_view(asked.AskRuns(**values), root)),
+    "sweep": lambda values, root: as_json(sweep_view(asked.AskSweep(**values), root)),
     "study": lambda values, root: as_json(study_view(asked.AskStudy(**values), root)),
     "diagnose": lambda values, root: as_json(data_view(values["name"], values["content"])),
 }

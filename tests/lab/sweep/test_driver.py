@@ -8,6 +8,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.spec import content_hash
+from headcount.lab.sweep import driver
 from headcount.lab.sweep.driver import first_line, sweep
 from headcount.lab.sweep.engine import (
     AbstractEngine,
@@ -73,6 +74,20 @@ def test_the_figures_do_not_depend_on_workers_or_order(store, engine):
     assert done.complete
     assert figures(store) == undisturbed(specs)
     assert sum(done.outcomes.values()) == 17
+
+
+def test_a_sweep_ends_when_the_store_is_asked_for_it(store, monkeypatch):
+    monkeypatch.setattr(driver, "BEAT_SECONDS", 0.0)
+
+    def ask(progress):
+        if progress.finished == 2:
+            with Store(store) as other:
+                assert other.ask_to_stop() == 1
+
+    done = sweep(plan(6), store, engine=Here(), runner=Toy(), watch=ask)
+    assert done.interrupted
+    assert 2 <= done.computed < 6
+    assert sweep(plan(6), store, engine=Here(), runner=Toy()).complete  # the wish was not for it
 
 
 def test_running_again_continues_and_repeats_nothing(store, tmp_path):

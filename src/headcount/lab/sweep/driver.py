@@ -269,11 +269,15 @@ class _Sweep:
             self.progress.news.append(f"run {job.id} failed: {first_line(told)}")
 
     def _keep_alive(self) -> None:
-        """Show that we live, and look now and then what became of the runs that others claimed."""
+        """Show that we live, end where somebody asked for it in the store, and look now and then
+        what became of the runs that others claimed.
+        """
         now = time.monotonic()
         if now - self._beaten >= BEAT_SECONDS:
             self._beaten = now
             self.store.beat()
+            if self.store.asked_to_stop():
+                raise KeyboardInterrupt
         if self.waiting and now - self._looked >= POLL_SECONDS:
             self._looked = now
             held = self.waiting if self.engine.idle() else {}

@@ -8,6 +8,7 @@ written before the row that vouches for them.
 
 import dataclasses
 import datetime
+import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -29,6 +30,8 @@ from headcount.lab.sweep.schema import (
     readable_errors,
     transaction,
 )
+
+STOP = "stop"  # of `computed`: the sweeps that are asked to end
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,6 +255,20 @@ class Store:
             owners = {owner.owner: owner for owner in self._owners() if owner.exists}
             claims = self._connection.execute("SELECT id, owner FROM claims").fetchall()
         return {id: owners[name] for id, name in claims if name in owners}
+
+    def ask_to_stop(self) -> int:
+        """Ask the sweeps that are at work now to end as on ^C; how many there are. One that begins
+        later is not meant.
+        """
+        with readable_errors(self.path):
+            named = [owner.owner for owner in self._owners() if owner.exists]
+        self.keep(STOP, json.dumps(named))
+        return len(named)
+
+    def asked_to_stop(self) -> bool:
+        """Has somebody asked this sweep to end?"""
+        told = self.computed(STOP)
+        return told is not None and self.owner is not None and self.owner.owner in json.loads(told)
 
     def _owners(self) -> list[Owner]:
         return [

@@ -13,7 +13,6 @@ from headcount.memory.readouts import readouts
 from headcount.model.biases import biases
 from headcount.theory.heads import FAMILIES
 from headcount.web.asked import CLOSED, MOST_DRAWN, MOST_HEADS
-from headcount.web.views.dropped_files import available
 
 
 def catalogue_view() -> dict[str, Any]:
@@ -25,7 +24,6 @@ def catalogue_view() -> dict[str, Any]:
         "head_biases": list(FAMILIES),
         "plan_biases": list(BIASES),
         "limits": {"heads": MOST_HEADS, "drawn": MOST_DRAWN},
-        "diagnose": available(),
     }
 
 

@@ -1,26 +1,23 @@
-"""Your data: a dropped file goes to `headcount.diagnose`, where this version has it."""
+"""Your data: a dropped file goes to `headcount.diagnose`. Loaded when the first file comes."""
 
-import importlib
-import importlib.util
+import csv
 import tempfile
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
-from headcount.core.errors import require
+from headcount.core.errors import InputError, require
 from headcount.web.views.plain_numbers import finite
 
-FOLDER, READER = "headcount.diagnose", "headcount.diagnose.read"
+# what readers of damaged or hostile files raise
+UNREADABLE = (csv.Error, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 ENDINGS = (".csv", ".npy", ".npz", ".txt", ".jsonl")
 
 
-def available() -> bool:
-    """Can a file be diagnosed?"""
-    return importlib.util.find_spec(FOLDER) is not None
-
-
 def data_view(name: str, content: bytes) -> dict[str, Any]:
-    """The document of `headcount diagnose --json` for one file. Only the ending is taken from the
-    name that the client gave.
+    """The document of `headcount diagnose --json` for one file, with its closing words and the page
+    that `-o` writes. The name that the client gave is used as text, and for its ending.
     """
     ending = Path(name).suffix.lower()
     require(
@@ -29,16 +26,24 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
         f"one of {', '.join(ENDINGS)}",
         "convert it",
     )
-    require(
-        available(),
-        "no diagnosis in this installation",
-        "a version of headcount with diagnose",
-        "upgrade headcount",
-    )
-    diagnose = importlib.import_module(FOLDER).diagnose
-    read = importlib.import_module(READER).read
+    from headcount.diagnose import diagnose
+    from headcount.diagnose.read import read
+    from headcount.diagnose.words import closing
+    from headcount.report.diagnosis_page import page
+
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / f"data{ending}"
         path.write_bytes(content)
-        found = diagnose(read(path))
-    return finite(found.to_json())
+        try:
+            sequences = read(path)
+        except InputError:
+            raise
+        except UNREADABLE as error:
+            raise InputError(
+                f"a file that cannot be read ({type(error).__name__})",
+                f"{ending[1:]} with sequences",
+                "check the file",
+            ) from None
+        found = diagnose(sequences)
+    shown = Path(name).name
+    return finite({**found.to_json(), "closing": closing(found), "page": page(found, shown)})

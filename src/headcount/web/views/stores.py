@@ -8,9 +8,12 @@ from typing import Any
 
 from headcount.core.errors import InputError, require
 from headcount.core.files import read_text
-from headcount.lab.sweep.results import labels, results, status
+from headcount.lab.latest_verdicts import latest_verdicts
+from headcount.lab.sweep.results import flatten, results, status
 from headcount.lab.sweep.store import Store
-from headcount.web.asked import AskRuns, AskStudy
+from headcount.report.study_page import RESULT, StudyKind
+from headcount.web.asked import AskRuns, AskStudy, AskSweep
+from headcount.web.continue_sweep import unfinished
 from headcount.web.root import Root
 from headcount.web.views.plain_numbers import short_one
 
@@ -22,12 +25,11 @@ SHOWN = ("id", "status", "outcome", "outcome_step", "error")
 
 def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
     """Counts of a store, its runs with their final figures, and the curves asked for."""
-    path = Root(root).inside(asked.store)
-    require(path.suffix == ".sqlite" and path.is_file(), asked.store, "a store", "choose another")
-    told = status(path).to_json() | {"store": asked.store}
+    path = store_path(asked.store, root)
+    stands = status(path).to_json() | {"store": asked.store}
     with Store(path, read_only=True) as store:
-        specs = store.specs()
-    names = dict(zip(specs, labels(list(specs.values())), strict=True))
+        specs, latest = store.specs(), latest_verdicts(store)
+    names = {id: told(spec) for id, spec in specs.items()}
     table, _ = results(path)
     finals = [column for column in table if column.startswith("final.")]
     count = len(table.get("id", []))
@@ -40,12 +42,52 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
         for i in range(min(count, MOST_RUNS))
     ]
     return {
-        **told,
+        **stands,
         "lines": lines,
         "left_out": max(count - MOST_RUNS, 0),
         "curves": _curves(path, asked.curves, names) if asked.curves else [],
-        "verdicts": _verdicts(path.parent),
+        # the report beside a store is made from all of its runs; before it, the last look
+        "verdicts": _verdicts(path.parent) or latest,
     }
+
+
+TOLD = {
+    "memory.kind": "",
+    "model.kind": "model ",
+    "model.layers": "layers ",
+    "model.heads": "heads ",
+    "model.bias.kind": "bias ",
+    "train.lr": "lr ",
+    "seed": "seed ",
+}
+
+
+def told(spec: dict[str, Any]) -> str:
+    """What a run is, in a line: its memory, its sizes, its seed.
+
+    >>> told({"memory": {"kind": "exp-4b"}, "model": {"heads": 2}, "seed": 0})
+    'exp-4b, heads 2, seed 0'
+    """
+    flat = flatten(spec)
+    return ", ".join(
+        f"{word}{flat[name]}" for name, word in TOLD.items() if flat.get(name) is not None
+    )
+
+
+def store_path(name: str, root: str) -> Path:
+    """A store below the root."""
+    path = Root(root).inside(name)
+    require(path.suffix == ".sqlite" and path.is_file(), name, "a store", "choose another")
+    return path
+
+
+def sweep_view(asked: AskSweep, root: str) -> dict[str, Any]:
+    """The wish to stop, written into the store; or how many runs a continuation would compute."""
+    path = store_path(asked.store, root)
+    if asked.act == "continue":
+        return {"store": asked.store, "act": asked.act, "runs": len(unfinished(path))}
+    with Store(path) as store:
+        return {"store": asked.store, "act": asked.act, "sweeps": store.ask_to_stop()}
 
 
 def _curves(path: Path, ids: list[str], names: dict[str, str]) -> list[dict[str, Any]]:
@@ -84,12 +126,17 @@ def _verdicts(folder: Path) -> list[dict[str, Any]]:
 
 
 def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
-    """Verdicts, four numbers per arm, and the names of the figures of one report."""
+    """Verdicts, four numbers per arm, and the names of the figures of a reproduction; or the
+    document of another study (`kind` says which).
+    """
     folder = Root(root).inside(asked.folder)
+    if (folder / RESULT).is_file():
+        return {"folder": asked.folder, "report": True, **result(folder)}
     found = verdicts(folder)
     figures = folder / "figures"
     return {
         "folder": asked.folder,
+        "kind": "reproduction",
         **found,
         "arms": arms(folder),
         "figures": sorted(p.name for p in figures.glob("*.svg")) if figures.is_dir() else [],
@@ -108,6 +155,18 @@ def verdicts(folder: Path) -> dict[str, Any]:
         good = False
     require(good, f"{folder.name}/verdicts.json", "a file written by reproduce", "choose another")
     return {"profile": str(found.get("profile", "")), "verdicts": rows}
+
+
+def result(folder: Path) -> dict[str, Any]:
+    """`result.json` of a study, of a kind that the page can draw."""
+    try:
+        found = json.loads(_small(folder / RESULT))
+        kind = StudyKind(found["kind"])
+        good = isinstance(found, dict)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        good = False
+    require(good, f"{folder.name}/{RESULT}", "a file written by headcount study", "choose another")
+    return {**found, "kind": str(kind)}
 
 
 def arms(folder: Path) -> list[dict[str, Any]]:

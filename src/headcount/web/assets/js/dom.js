@@ -14,12 +14,12 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value" || name === "checked") made[name] = value;
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  made.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return made;
 }
 
 export function replace(element, ...children) {
-  element.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+  element.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
   return element;
 }
 
@@ -60,7 +60,7 @@ export function select(options, chosen, onchange) {
 }
 
 /** A table with a head; cells are text, numbers or elements. */
-export function table(columns, rows, { cards = false, best = () => false, caption = "" } = {}) {
+export function table(columns, rows, { cards = false, best = () => false, caption = "" } = {}) { // cards: one per row on a phone, and never cut
   const numeric = columns.map((_, i) => rows.some((r) => typeof r[i] === "number"));
   const made = h("table", cards ? { class: "cards" } : {},
     caption ? h("caption", {}, caption) : null,
@@ -68,7 +68,7 @@ export function table(columns, rows, { cards = false, best = () => false, captio
     h("tbody", {}, rows.map((row, k) => h("tr", { class: best(k) ? "best" : null }, row.map((cell, i) =>
       h("td", { class: numeric[i] ? "num" : null, "data-label": typeof columns[i] === "string" ? columns[i] : "" },
         cell instanceof Node ? cell : typeof cell === "number" ? number(cell) : String(cell ?? "–")))))));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, made);
+  return h("div", { class: cards ? "scroll whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, made);
 }
 
 const TERMS = {
@@ -82,6 +82,13 @@ const TERMS = {
   budget: "The largest allowed sum of |coefficients|. Large coefficients cancel and are lost in low precision.",
   kernel: "How much of each earlier token the memory keeps, lag by lag.",
 };
+
+/** Offer bytes as a file. */
+export function save(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 5000);
+}
 
 /** A term with its meaning as a tooltip, also for the keyboard. */
 export function term(word, key = word) {

@@ -1,30 +1,36 @@
-// The registry's plain formulas, set as formulas: rho(s) = e^{-rate s} → ρ(s) = e⁻…
+// The registry's plain formulas, set as formulas: rho(s) = e^{-rate s}, x_{t-T_1}, prod_{i}.
 
 import { h } from "./dom.js";
 
-const WORDS = { rho: "ρ", sum: "∑", prod: "∏", floor: "floor", "|": "|", "+-": "±", sqrt: "√", "<=": "≤", ">=": "≥", "->": "→" };
+const WORDS = { rho: "ρ", sum: "∑", prod: "∏", sqrt: "√", "<=": "≤", ">=": "≥", "->": "→", "+-": "±" };
 
-/** A <span> with superscripts and subscripts; the plain text is its label. */
+/** A <span> with superscripts and subscripts, also inside each other; the plain text is its label. */
 export function formula(text) {
-  const made = h("span", { class: "formula", role: "math", "aria-label": text });
+  return h("span", { class: "formula", role: "math", "aria-label": text }, set(text));
+}
+
+const plain = (piece) => piece.replace(/rho|sum(?![a-z])|prod(?![a-z])|sqrt|<=|>=|->|\+-/g, (word) => WORDS[word]);
+
+/** Where the bracket that opens at `from` closes. */
+function closing(text, from) {
+  for (let at = from, depth = 0; at < text.length; at++) {
+    if (text[at] === "{") depth++;
+    if (text[at] === "}" && --depth === 0) return at;
+  }
+  return text.length;
+}
+
+function set(text) {
+  const made = [];
   let at = 0;
-  const put = (piece) => made.append(piece.replace(/rho|sum_|sum|prod_|prod|sqrt|<=|>=|->/g,
-    (word) => (WORDS[word.replace("_", "")] ?? word) + (word.endsWith("_") ? "_" : "")));
   while (at < text.length) {
     const next = text.slice(at).search(/[\^_](?=[\w{\-∞+])/);
-    if (next < 0) { put(text.slice(at)); break; }
-    put(text.slice(at, at + next).replace(/(sum|prod)$/, "$1"));
-    const mark = text[at + next];
-    let rest = text.slice(at + next + 1), inner;
-    if (rest[0] === "{") {
-      const end = rest.indexOf("}");
-      inner = rest.slice(1, end < 0 ? undefined : end);
-      at += next + 1 + (end < 0 ? rest.length : end + 1);
-    } else {
-      inner = rest.match(/^-?\w+/)?.[0] ?? rest[0];
-      at += next + 1 + inner.length;
-    }
-    made.append(h(mark === "^" ? "sup" : "sub", {}, inner.replaceAll("_", "")));
+    if (next < 0) { made.push(plain(text.slice(at))); break; }
+    made.push(plain(text.slice(at, at + next)));
+    const mark = text[at + next], start = at + next + 1;
+    const end = text[start] === "{" ? closing(text, start) : start + (text.slice(start).match(/^-?(?:min\([^)]*\)|\w+)/)?.[0].length ?? 1);
+    made.push(h(mark === "^" ? "sup" : "sub", {}, set(text[start] === "{" ? text.slice(start + 1, end) : text.slice(start, end))));
+    at = text[start] === "{" ? end + 1 : end;
   }
   return made;
 }

@@ -72,7 +72,8 @@ function render({ options }, frame, legend, readout, held) {
   const xs = extent(shown.flatMap((s) => s.x), x.log, shown.some((s) => s.kind === "points" || s.dots));
   const stems = shown.some((s) => s.kind === "stem");
   let ys = y.range ?? extent([...shown.flatMap((s) => s.y), ...(stems && !y.log ? [0] : [])], y.log, true);
-  if (y.log && ys[1] / ys[0] > 1e12) ys = [ys[1] / 1e12, ys[1]];
+  const deep = y.log && ys[1] / ys[0] > 1e12; // no axis of more decades: what is below stands on it
+  if (deep) ys = [ys[1] / 1e12, ys[1]];
   const at = (v, [low, high], log) => log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low);
   const px = (v) => LEFT + at(v, xs, x.log) * (width - LEFT - RIGHT);
   const py = (v) => height - BOTTOM - at(y.log ? Math.max(v, ys[0]) : v, ys, y.log) * (height - TOP - BOTTOM);
@@ -94,7 +95,7 @@ function render({ options }, frame, legend, readout, held) {
     h("text", { x: 12, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle",
       transform: `rotate(-90 12 ${TOP + (height - TOP - BOTTOM) / 2})` }, y.label));
   for (const s of shown) svg.append(...marks(s, px, py, x, y, ys));
-  replace(frame, svg);
+  replace(frame, svg, deep ? h("p", { class: "hint" }, "What stands on the axis is below it; see the numbers.") : null);
   replace(legend, shown.filter((s) => s.name && !s.unnamed).map((s) => h("li", {}, sample(s), s.name)));
   follow(svg, shown, px, readout, x, width);
   const places = [...new Set(shown.flatMap((s) => s.x))].sort((a, b) => a - b).slice(0, 200);
@@ -115,7 +116,7 @@ function marks(s, px, py, x, y, ys) {
     return points.flatMap(([a, b]) => [
       s.kind === "stem" ? h("line", { x1: px(a), x2: px(a), y1: py(y.log ? ys[0] : 0), y2: py(b), stroke: s.color, "stroke-width": 1.4 }) : null,
       h("circle", { cx: px(a), cy: py(b), r: points.length > 60 ? 1.8 : s.size ?? 3, fill: s.color }),
-    ]).filter(Boolean);
+    ]).filter(Boolean).concat((s.labels ?? []).map((text, i) => h("text", { class: "ink", x: px(s.x[i]) + 8, y: py(s.y[i]) + 4 }, text)));
   }
   if (!points.length) return [];
   const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
@@ -135,6 +136,25 @@ function follow(svg, shown, px, readout, x, width) {
       .map(([name, v]) => `${name} ${number(v)}`).join(" · ");
   });
   svg.addEventListener("pointerleave", () => { readout.textContent = ""; });
+}
+
+/** The tokens as dots, and an arc from the reading position to each token it reads: `reads` are
+ * (lag, weight, colour?) with weights up to 1. */
+export function arcs(title, x, position, reads, note, { colour = "var(--c1)", width = 360 } = {}) {
+  const height = 104, n = x.length, base = 74, t = position - 1;
+  const px = (i) => n === 1 ? width / 2 : 10 + i * (width - 20) / (n - 1);
+  const top = Math.max(...x.map(Math.abs), 1e-9);
+  const told = reads.slice(0, 12).map(([lag, w]) => `lag ${lag}${w < 1 ? ` with weight ${number(w)}` : ""}`).join(", ");
+  const svg = h("svg", { viewBox: `0 0 ${width} ${height}`, style: { maxWidth: `${width}px` }, role: "img", "aria-label": `Position ${position} reads ${told || "nothing"}` });
+  for (const [lag, w, own] of reads) {
+    const from = px(t), to = px(t - lag), stroke = own ?? colour, faint = Math.max(0.12, Math.sqrt(w));
+    svg.append(lag === 0 ? h("circle", { cx: from, cy: base, r: 9, fill: "none", stroke, "stroke-width": 2, "stroke-opacity": faint })
+      : h("path", { d: `M${from} ${base}C${from} ${base - 34 - Math.min(56, (from - to) * 0.35)} ${to} ${base - 34 - Math.min(56, (from - to) * 0.35)} ${to} ${base}`, fill: "none", stroke, "stroke-width": 2.4, "stroke-opacity": faint }));
+  }
+  x.forEach((v, i) => svg.append(h("circle", { cx: px(i), cy: base, r: Math.max(1.5, 4.4 * Math.abs(v) / top), fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" }, h("title", {}, `x_${i + 1} = ${number(v)}`))));
+  svg.append(h("path", { d: `M${px(t)} ${base + 7}l5 8h-10z`, fill: "var(--ink)" }),
+    h("text", { x: 4, y: height - 4 }, "older"), h("text", { class: "ink", x: width - 4, y: height - 4, "text-anchor": "end" }, note));
+  return h("figure", {}, h("figcaption", {}, title), svg);
 }
 
 /** The four numbers on one logarithmic line: points and intervals, each with its name. */

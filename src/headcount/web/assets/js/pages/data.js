@@ -1,7 +1,7 @@
 // Your data: drop a file, get its diagnosis.
 
 import { upload } from "../api.js";
-import { h, number, replace, table } from "../dom.js";
+import { h, number, replace, save, table } from "../dom.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
 
@@ -9,11 +9,13 @@ export const title = "Your data";
 export const defaults = {};
 const LARGEST = 32 * 1024 * 1024;
 
-export function show(main, state, context, outer) {
-  const parts = panel(), result = h("div", {}), note = h("div", {});
+export function show(main) {
+  const parts = panel(), result = h("div", {});
   const input = h("input", { type: "file", accept: ".csv,.npy,.npz,.txt,.jsonl", id: "file", onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("div", { class: "drop" }, h("p", {}, h("b", {}, "Drop a file here"), " with your sequences: .csv, .npy, .npz, .txt or .jsonl, up to 32 MB."),
-    h("label", { for: "file" }, "or choose one: "), input);
+    h("p", {}, h("label", { for: "file" }, "or choose one: "), input),
+    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example")),
+    h("p", { class: "hint" }, "A number per line, or columns with a header; the last column is predicted from its past and the others'. A text is read as words."));
   const take = async (file) => {
     replace(result);
     const found = await parts.run(async (signal) => {
@@ -25,29 +27,54 @@ export function show(main, state, context, outer) {
   for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.remove("over"); });
   zone.addEventListener("drop", (e) => { const file = e.dataTransfer.files[0]; if (file) take(file); });
-  const tell = () => {
-    if (context.catalogue && !context.catalogue.diagnose) replace(note, h("p", { class: "note" }, "This installation has no diagnosis (headcount.diagnose): a dropped file is checked and then refused."));
-  };
-  outer.addEventListener("catalogue", tell, { once: true });
-  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "The file is read on this machine, by the server that you started. Nothing is kept."), note, h("div", { class: "card" }, zone), parts.error, parts.status, result);
-  tell();
+  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "The file is read on this machine, by the server that you started. Nothing is kept. ",
+    "The answer names the lags that count, with error rates that hold, and the Transformer that such a memory needs."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
 }
+
+/** A series whose next value depends on 2 and 7 steps back, the same each time. */
+function example() {
+  let state = 1;
+  const noise = () => { // a sum of uniform numbers: close enough to normal
+    let sum = 0;
+    for (let i = 0; i < 6; i++) { state = (Math.imul(state, 1664525) + 1013904223) >>> 0; sum += state / 2 ** 32; }
+    return sum - 3;
+  };
+  const x = [];
+  for (let t = 0; t < 300; t++) x.push(0.5 * (x[t - 2] ?? 0) - 0.4 * (x[t - 7] ?? 0) + noise());
+  return new File([`x\n${x.map((v) => v.toFixed(4)).join("\n")}\n`], "example.csv");
+}
+
+const range = (ends) => ends ? `${number(ends[0])} … ${number(ends[1])}` : "–";
 
 function draw(result, name, found) {
-  replace(result, h("div", { class: "card", id: "answer" }, h("h2", {}, name), entries(found, 0)));
+  const unit = found.method.tokens ? "held-out nats" : "held-out partial R²";
+  replace(result, h("div", { class: "card", id: "answer" }, h("h2", {}, name),
+    h("p", { class: "answer" }, found.sentence),
+    found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${found.advice.claim.words}.`) : null,
+    h("p", { class: "hint" }, found.closing),
+    h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"))),
+  pictures(found),
+  found.lags.length ? h("div", { class: "card" }, h("h2", {}, "Lags that count"), table(["lag", "channel", unit, "95 % interval", "p (adjusted)", "enters"],
+    found.lags.map((l) => [String(l.lag), l.channel, l.effect, range(l.ci), l.p, l.family + (l.partners.length ? ` with lag ${l.partners.join(", ")}` : "")]), { cards: true, caption: "Lags" })) : null,
+  found.map.length ? h("div", { class: "card" }, h("h2", {}, "Which lags are read, by what was seen"), table(["level", "value", "lags read", "p (adjusted)"],
+    found.map.map((m) => [String(m.level), m.value, m.lags.join(", "), m.p]), { cards: true, caption: "Map" })) : null,
+  found.models.length ? h("div", { class: "card" }, h("h2", {}, "Models on held-out rows"), table(["model", "gain", "standard error", ""],
+    found.models.map((m) => [`${m.name} ${m.lags.join(", ")}`, m.gain, m.error, m.chosen ? "chosen" : ""]), { cards: true, caption: "Models", best: (k) => found.models[k].chosen })) : null,
+  found.notes.length ? h("div", { class: "card" }, h("h2", {}, "Notes"), h("ul", {}, found.notes.map((note) => h("li", {}, note.text)))) : null);
 }
 
-/** A document as nested definitions; lists of numbers as figures, lists of records as tables. */
-function entries(value, depth) {
-  if (value === null || typeof value !== "object") return h("span", {}, typeof value === "number" ? number(value) : String(value ?? "–"));
-  if (Array.isArray(value)) {
-    if (value.length > 4 && value.every((v) => typeof v === "number" || v === null)) return figure({ title: "by index", x: { label: "index" }, y: { label: "value" }, height: 160, series: [{ name: "value", unnamed: true, kind: "stem", color: "var(--c0)", x: value.map((_, i) => i), y: value }] });
-    if (value.length && value.every((v) => v && typeof v === "object" && !Array.isArray(v))) {
-      const columns = [...new Set(value.flatMap(Object.keys))].filter((c) => value.some((v) => v[c] === null || typeof v[c] !== "object"));
-      return table(columns, value.slice(0, 100).map((v) => columns.map((c) => typeof v[c] === "object" && v[c] !== null ? "…" : v[c])), { cards: true, caption: "rows" });
-    }
-    return h("span", {}, value.map((v) => typeof v === "number" ? number(v) : typeof v === "object" ? JSON.stringify(v) : String(v)).join(", ") || "none");
+function pictures(found) {
+  const chosen = new Set(found.lags.map((l) => `${l.channel} ${l.lag}`)), made = [];
+  const named = (wanted) => found.profile.filter(([channel, lag]) => chosen.has(`${channel} ${lag}`) === wanted);
+  const stems = (name, color, rows) => ({ name, kind: "stem", color, x: rows.map((r) => r[1]), y: rows.map((r) => r[2]) });
+  if (found.profile.length > 1) made.push(figure({ title: "What each lag shows by itself", x: { label: "lag" }, y: { label: "z" }, height: 200,
+    series: [stems("lag", "var(--c6)", named(false)), stems("lag that counts", "var(--c1)", named(true))] }));
+  if (found.kernel.length > 1 && !found.method.tokens) {
+    const lags = found.kernel.map((r) => r[0]), line = (name, sign) => ({ name, kind: "dot", color: "var(--c6)", width: 1.2, x: lags, y: found.kernel.map((r) => r[1] + sign * 1.96 * r[2]) });
+    made.push(figure({ title: "Weights of all lags together", x: { label: "lag" }, y: { label: "weight" }, height: 200,
+      series: [{ name: "weight", kind: "stem", color: "var(--c0)", x: lags, y: found.kernel.map((r) => r[1]) }, line("95 % interval", 1), { ...line("95 % interval, low", -1), unnamed: true }] }));
   }
-  if (depth > 4) return h("code", {}, JSON.stringify(value).slice(0, 400));
-  return h("dl", {}, Object.entries(value).flatMap(([key, inner]) => [h("dt", {}, h("b", {}, key.replaceAll("_", " "))), h("dd", {}, entries(inner, depth + 1))]));
+  if (found.decay?.lags.length > 1) made.push(figure({ title: "Two-point mutual information", x: { label: "lag", log: true }, y: { label: "nats", log: true }, height: 200,
+    series: [{ name: "nats", unnamed: true, kind: "line", dots: true, color: "var(--c0)", x: found.decay.lags, y: found.decay.nats.map((v) => v > 0 ? v : null) }] }));
+  return made.length ? h("div", { class: made.length > 1 ? "two" : "" }, made.map((m) => h("div", { class: "card" }, m))) : null;
 }

@@ -123,10 +123,11 @@ function numbers(found, waiting) {
     { name: "possible", value: error, low: waiting || bound === undefined ? undefined : bound, told: number(error) + (waiting || !bound ? "" : `, at least ${number(bound)}`), color: "var(--c0)" },
     { name: "in float32", value: found.error_float32, told: found.error_float32 === null ? "overflows" : number(found.error_float32), color: "var(--c2)" },
     { name: "in bfloat16", value: found.error_bfloat16, told: found.error_bfloat16 === null ? "overflows" : number(found.error_bfloat16), color: "var(--c2)" },
+    { name: "learned", value: null, told: "takes training: headcount train", color: "var(--c1)" },
   ];
   return [numberLine(`Four numbers: error in ${found.norm}`, entries),
     h("p", { class: "hint" }, term("promised"), " · ", term("possible"), " · ", term("representable"), " · ", term("learned"),
-      " (the fourth takes training: ", h("code", {}, "headcount train"), ")"),
+      ". In float32 and in bfloat16 is what is representable."),
     promised.reasons.length ? h("p", { class: "hint" }, `Promised: ${promised.reasons.join("; ")}.`) : null];
 }
 

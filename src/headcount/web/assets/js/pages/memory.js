@@ -5,10 +5,10 @@ import { field, h, number, replace } from "../dom.js";
 import { formula } from "../formula.js";
 import { asMemory, kernelChooser } from "../kernels.js";
 import { panel, soon } from "../panel.js";
-import { figure } from "../plot.js";
+import { arcs, figure } from "../plot.js";
 
 export const title = "Memory";
-export const defaults = { lags: "1+3", kernel: "power:1.5", rule: "0+1+2", seed: "0", at: "" };
+export const defaults = { lags: "1+3", kernel: "power:1.5", rule: "2+5+9", seed: "0", at: "" };
 const LENGTH = 48, RULER = 32;
 
 export function show(main, state, context, outer) {
@@ -28,10 +28,20 @@ export function show(main, state, context, outer) {
   replace(cards.essential.controls, kernelChooser(state.kernel, (kernel, done) => change("essential", { kernel }, done)));
   const seed = h("input", { type: "number", min: 0, max: 9999, value: state.seed, style: { width: "7em" },
     onchange: () => { Object.assign(state, { seed: seed.value || "0" }); context.update(state); Object.keys(cards).forEach(ask_); } });
+  const at = h("input", { type: "range", min: 1, max: LENGTH, value: state.at || LENGTH, id: "at",
+    oninput: () => { move(false); }, onchange: () => { move(true); } });
+  const told = h("output", { for: "at" }, at.value);
+  const move = (done) => {
+    state.at = Number(at.value) === LENGTH ? "" : at.value;
+    told.textContent = at.value;
+    context.update(state, done);
+    for (const c of Object.values(cards)) c.paint?.(Number(at.value));
+  };
   replace(main, h("h1", {}, "What does the memory look like?"),
     h("p", { class: "lead" }, "Three families of memory. Choose lags on the ruler, write a small rule, or choose and draw a kernel; ",
-      "each card shows an input sequence, what the last position reads, and the answer at every position."),
-    h("div", { class: "row" }, field("Input sequence number", seed)),
+      "each card shows an input sequence, what one position reads, and the answer at every position."),
+    h("div", { class: "row" }, field("Input sequence number", seed),
+      h("div", { class: "field grow" }, h("label", { for: "at" }, "Position that reads: ", told), at)),
     h("div", { class: "three" }, Object.values(cards).map((c) => c.element)));
   for (const family of Object.keys(cards)) follow(family, state, cards[family], context);
 }
@@ -40,7 +50,7 @@ function card(name, text) {
   const parts = panel(), controls = h("div", {}), result = h("div", {});
   const element = h("section", { class: "card", "aria-label": name }, h("h2", {}, name), h("p", { class: "hint" }, text),
     h("p", {}), controls, parts.error, parts.status, result);
-  return { element, controls, result, parts };
+  return { element, controls, result, parts, paint: null };
 }
 
 function ruler(state, onchange) {
@@ -77,24 +87,25 @@ export function memoryOf(family, state) {
   return { kind: "adaptive", inputs: "ternary", lag_functions: [{ kind: "table", lags: state.rule.split("+").map(Number), alphabet: [[-1], [0], [1]], allow_zero: true }] };
 }
 
-async function follow(family, state, { result, parts }, context) {
+async function follow(family, state, card, context) {
+  const { result, parts } = card;
   const memory = memoryOf(family, state);
   const found = await parts.run((signal) => ask("memory", { memory, length: LENGTH, seed: Number(state.seed) || 0 }, signal));
-  if (found) draw(result, family, state, memory, found, context);
+  if (found) draw(card, family, state, memory, found, context);
 }
 
-function draw(result, family, state, memory, found, context) {
-  const n = found.x.length, places = found.x.map((_, i) => i + 1);
-  const held = h("div", {});
-  const at = h("input", { type: "range", min: 1, max: n, value: n, "aria-label": `position read, ${found.family}` });
-  const paint = () => replace(held, arcs(found, Number(at.value)));
-  at.addEventListener("input", paint);
-  paint();
+function draw(card, family, state, memory, found, context) {
+  const n = found.x.length, places = found.x.map((_, i) => i + 1), held = h("div", {}), { result } = card;
+  card.paint = (position) => {
+    const t = Math.min(position, n) - 1;
+    replace(held, arcs("What one position reads", found.x, t + 1, found.reads[t], `position ${t + 1}: y = ${number(found.y[t])}`));
+  };
+  card.paint(Number(state.at) || n);
   const plain = typeof memory === "string" ? memory : JSON.stringify(memory);
   replace(result, h("p", {}, formula(found.formula)),
     found.kernels.length ? figure({ title: "Kernel", x: { label: "lag" }, y: { label: "ρ" }, height: 150,
       series: found.kernels.map((k, i) => ({ name: `kernel ${i + 1}`, unnamed: true, kind: "stem", color: "var(--c0)", x: k.slice(0, 32).map((_, s) => s), y: k.slice(0, 32) })) }) : null,
-    held, field("Position that reads", at),
+    held,
     figure({ title: "Answer at every position", x: { label: "position" }, y: { label: "y" }, height: 150,
       series: [{ name: "y", unnamed: true, kind: "stem", color: "var(--c2)", x: places, y: found.y }] }),
     h("p", { class: "hint" }, `${found.memories} memor${found.memories === 1 ? "y" : "ies"}, longest lag ${found.longest_lag ?? "without end"}. ${found.note}`),
@@ -102,22 +113,4 @@ function draw(result, family, state, memory, found, context) {
       family === "essential" ? h("a", { href: context.link("heads", { kernel: state.kernel }) }, "How many heads?") : null,
       family === "fixed" ? h("a", { href: context.link("heads", { kernel: `lag:${state.lags.split("+").pop()}` }) }, "Heads for the longest lag") : null,
       h("a", { href: context.link("plan", { memory: plain }) }, "Plan a Transformer")));
-}
-
-/** The tokens as dots, and an arc from the reading position to each token it reads. */
-function arcs(found, position) {
-  const width = 360, height = 120, n = found.x.length, base = 88;
-  const px = (i) => 10 + i * (width - 20) / (n - 1);
-  const top = Math.max(...found.x.map(Math.abs), 1e-9);
-  const t = position - 1, reads = found.reads[t];
-  const svg = h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Position ${position} reads ${reads.length ? reads.slice(0, 12).map(([lag, w]) => `lag ${lag}${w < 1 ? ` with weight ${number(w)}` : ""}`).join(", ") : "nothing"}` });
-  for (const [lag, w] of reads) {
-    const from = px(t), to = px(t - lag);
-    svg.append(lag === 0 ? h("circle", { cx: from, cy: base, r: 8, fill: "none", stroke: "var(--c1)", "stroke-width": 2 })
-      : h("path", { d: `M${from} ${base}Q${(from + to) / 2} ${base - 18 - Math.min(62, (from - to) * 0.6)} ${to} ${base}`, fill: "none", stroke: "var(--c1)", "stroke-width": 2.4, "stroke-opacity": Math.max(0.12, Math.sqrt(w)) }));
-  }
-  found.x.forEach((v, i) => svg.append(h("circle", { cx: px(i), cy: base, r: Math.max(1.5, 4.4 * Math.abs(v) / top), fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" }, h("title", {}, `x_${i + 1} = ${number(v)}`))));
-  svg.append(h("text", { x: 4, y: height - 4 }, "older"), h("text", { class: "ink", x: Math.min(px(t), width - 4), y: height - 4, "text-anchor": "end" }, `reads at ${position}: y = ${number(found.y[t])}`));
-  return h("figure", {}, h("figcaption", {}, "What one position reads"), svg);
 }

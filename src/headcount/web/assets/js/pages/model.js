@@ -3,7 +3,7 @@
 import { ask, isStatic, look } from "../api.js";
 import { field, h, number, replace, select, table } from "../dom.js";
 import { panel } from "../panel.js";
-import { figure, heat } from "../plot.js";
+import { arcs, figure, heat } from "../plot.js";
 import { read } from "./plan.js";
 
 export const title = "Model";
@@ -26,8 +26,9 @@ export function show(main, state, context, outer) {
     e.preventDefault();
     for (const [key, input] of Object.entries(inputs)) state[key] = input.value.trim();
     state.folder = folder.value;
+    state.step = "";
     context.update(state);
-    follow(state, parts, result);
+    follow(state, parts, result, context);
   } }, field("Open", folder, "Model folders below the opened folder (--root)"),
   field("Memory", inputs.memory), field("Largest error", inputs.tol), field("Bias", inputs.bias),
   field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length),
@@ -35,11 +36,11 @@ export function show(main, state, context, outer) {
   replace(main, h("h1", {}, "Watch a model at work"),
     h("p", { class: "lead" }, "Open a saved model, or let one be built by formula for a memory. See where every head looks, what it writes, and what the parts of the residual stream hold, token by token."),
     h("div", { class: "split" }, form, h("div", {}, parts.error, parts.status, result)));
-  follow(state, parts, result);
+  follow(state, parts, result, context);
   outer.addEventListener("leave", () => parts.run(() => Promise.resolve(null)), { once: true });
 }
 
-async function follow(state, parts, result) {
+async function follow(state, parts, result, context) {
   const found = await parts.run(async (signal) => {
     const asked = { seed: Math.round(Number(state.seed)) || 0 };
     if (state.sequence) {
@@ -50,21 +51,46 @@ async function follow(state, parts, result) {
     else asked.build = { memory: read(state.memory), tol: Number(state.tol), bias: state.bias, length: Math.round(Number(state.length)), theorem: state.theorem || null, normaliser: state.normaliser || null };
     return ask("model", asked, signal);
   });
-  if (found) draw(result, found);
+  if (found) draw(result, found, state, context);
 }
 
-function draw(result, found) {
+/** A button that moves the slider from token to token, one a second. */
+function player(step, move) {
+  let timer = null;
+  const button = h("button", { type: "button", class: "quiet", onclick: () => timer ? stop() : play() }, "Play");
+  const stop = () => { clearInterval(timer); timer = null; button.textContent = "Play"; };
+  const play = () => {
+    if (step.value === step.max) step.value = step.min;
+    button.textContent = "Pause";
+    move(false);
+    timer = setInterval(() => {
+      if (!button.isConnected || step.value === step.max) { stop(); move(true); return; }
+      step.value = Number(step.value) + 1;
+      move(false);
+    }, 1000);
+  };
+  return button;
+}
+
+function draw(result, found, state, context) {
   const n = found.x.length, spaces = found.subspaces;
-  const step = h("input", { type: "range", min: 1, max: n, value: n, "aria-label": "position" });
+  const step = h("input", { type: "range", min: 1, max: n, value: Number(state.step) || n, "aria-label": "position" });
   const watched = h("div", {});
   const paint = () => replace(watched, moment(found, Number(step.value)));
-  step.addEventListener("input", paint);
+  const move = (done) => {
+    state.step = step.value === step.max ? "" : step.value;
+    context.update(state, done);
+    paint();
+  };
+  step.addEventListener("input", () => move(false));
+  step.addEventListener("change", () => move(true));
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `${found.layers_count} layer${found.layers_count === 1 ? "" : "s"}, heads ${found.heads_per_layer.join(" + ")}, `,
       `stream of ${found.stream_width}, ${found.parameters} parameters; bias ${found.bias}, attention ${found.attention}, normaliser ${found.normaliser}.`),
     spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, s.why]), { caption: "Named parts of the residual stream", cards: true })
       : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number.")),
-    h("div", { class: "card" }, h("h2", {}, "Token by token"), field("Position", step), watched),
+    h("div", { class: "card" }, h("h2", {}, "Token by token"),
+      h("div", { class: "row" }, h("div", { class: "grow" }, field("Position", step)), player(step, move)), watched),
     found.layers.map((layer, k) => drawLayer(found, layer, k)),
     h("div", { class: "card" }, figure({ title: "Answers", x: { label: "position" }, y: { label: "y" }, height: 170,
       series: (found.y[0] ?? []).slice(0, 7).map((_, j) => ({ name: `output ${j + 1}`, unnamed: found.y[0].length === 1, kind: "stem", color: COLOURS[j], x: found.y.map((_, i) => i + 1), y: found.y.map((row) => row[j]) })) })));
@@ -84,9 +110,30 @@ function moment(found, position) {
     const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
     return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), e.allowed];
   });
+  const size = found.x.map((v) => Array.isArray(v) ? v.length === 1 ? v[0] : Math.hypot(...v) : v);
+  const drawn = readings(found, t).map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row, `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
   return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
-    table(["layer", "head", "looks most at", "weight", "writes to"], rows, { caption: "Heads at this position" }),
-    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position" }) : null];
+    drawn,
+    table(["layer", "head", "looks most at", "weight", "serves (writes to)"], rows, { caption: "Heads at this position", cards: true }),
+    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null];
+}
+
+/** What each named memory, or each head where nothing is named, takes from the tokens up to t:
+ * (lag, share of the largest weight). All heads of a layer add up, so their sum is what is read. */
+function readings(found, t) {
+  const shares = (row) => {
+    const top = Math.max(...row.map(Math.abs));
+    return top > 0 ? row.map((w, j) => [t - j, Math.abs(w) / top]).filter(([, w]) => w > 0.02) : [];
+  };
+  const spaces = found.subspaces.filter((s) => s.part === "attention").slice(0, 6);
+  const sums = spaces.map((s) => {
+    const { weights, gains, heads } = found.layers[s.layer - 1];
+    if (weights.length < heads) return [s.name, []]; // not all heads are shown: no sum
+    const size = (hd) => (gains[hd]?.slice(s.start, s.stop) ?? []).flat().reduce((a, v) => Math.abs(v) > Math.abs(a) ? v : a, 0);
+    return [s.name, shares(weights[0][t].slice(0, t + 1).map((_, j) => weights.reduce((sum, head, hd) => sum + head[t][j] * size(hd), 0)))];
+  }).filter(([, row]) => row.length);
+  if (sums.length) return sums;
+  return found.layers.flatMap((layer, k) => layer.weights.slice(0, 4).map((head, i) => [`layer ${k + 1} by head ${i + 1}`, shares(head[t].slice(0, t + 1))]));
 }
 
 /** The named subspace that a head writes to most. */
@@ -109,7 +156,7 @@ function drawLayer(found, layer, k) {
     h("p", { class: "hint" }, `bias ${layer.bias}, attention ${layer.attention}, normaliser ${layer.normaliser}, ${layer.heads} heads`),
     h("div", { class: "two" },
       figure({ title: "Attention by lag at the last position", x: { label: "lag" }, y: { label: "weight" }, height: 190,
-        series: layer.by_lag.slice(0, 14).map((row, i) => ({ name: `head ${i + 1}`, unnamed: layer.heads > 8, kind: i < 7 ? "line" : "dash", color: COLOURS[i % 7], x: lags, y: row })) }),
+        series: layer.by_lag.slice(0, 14).map((row, i) => ({ name: `head ${i + 1}`, unnamed: layer.heads > 8, kind: ["line", "dash", "dot", "long"][i % 4], color: COLOURS[i % 7], x: lags, y: row })) }),
       realised.length ? figure({ title: "Kernel that all heads realise together", x: { label: "lag" }, y: { label: "value" }, height: 190, series: realised })
         : heat("Attention of head 1: position by position", layer.weights[0])),
     heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: layer.after_attention.map((_, i) => i + 1) }));

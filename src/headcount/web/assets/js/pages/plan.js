@@ -1,7 +1,7 @@
 // Plan: a memory and a tolerance in, the smallest architectures found out, with a model to take away.
 
 import { ask, download } from "../api.js";
-import { field, h, number, replace, select, table } from "../dom.js";
+import { field, h, number, replace, save, select, table } from "../dom.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
 
@@ -17,7 +17,7 @@ export function show(main, state, context, outer) {
   const tol = h("input", { type: "number", min: 0.0001, step: "any", value: state.tol });
   const length = h("input", { type: "number", min: 1, max: 1024, value: state.length });
   const dtype = select([["float32", "float32"], ["float64", "float64"]], state.dtype, () => {});
-  const example = select([["", "choose …"], ...EXAMPLES], "", (value) => { if (value) memory.value = value; });
+  const example = select([["", "choose …"], ...EXAMPLES], "", (value) => { if (value) { memory.value = value; form.requestSubmit(); } });
   const form = h("form", { class: "card controls", onsubmit: (e) => {
     e.preventDefault();
     Object.assign(state, { memory: memory.value.trim(), tol: tol.value, dtype: dtype.value, length: length.value });
@@ -43,39 +43,46 @@ async function follow(state, parts, result, context) {
 }
 
 const VERDICT = { true: ["yes", "good"], false: ["no", "bad"], null: ["undecided", "open"] };
+const named = (row) => row.familiar && row.familiar.toLowerCase() !== row.bias ? `${row.bias} (${row.familiar})` : row.familiar ?? row.bias;
+const counted = (n, noun) => `${n} ${n === 1 ? noun.replace(/s$/, "") : noun}`;
 
-function front(rows) {
-  return rows.filter((r) => r.reachable && !rows.some((o) => o.reachable && o !== r
-    && o.parameters <= r.parameters && o.error <= r.error && (o.parameters < r.parameters || o.error < r.error)));
+/** What is proved of the smallest sizes, beside what the recommended row has. */
+function minima(found, best) {
+  const sizes = { layers: best.layers, heads: best.heads, neurons: best.width };
+  return h("ul", { id: "minimal" }, found.minimum.map(({ size, least, claim }) => {
+    const has = sizes[size], noun = counted(has, size);
+    if (has <= least) return h("li", {}, h("b", {}, noun), claim ? ": proved minimal. " : ": no model has fewer.", claim ? h("span", { class: "hint" }, `${claim.words}.`) : null);
+    return h("li", {}, h("b", {}, noun), claim ? `: at least ${least} is proved. ` : ": whether fewer do is open.", claim ? h("span", { class: "hint" }, `${claim.words}.`) : null);
+  }));
 }
 
 function draw(result, state, found, parts, context) {
-  const best = found.recommended, reachable = found.rows.filter((r) => r.reachable), smallest = front(found.rows);
-  const build = best ? { memory: read(state.memory), tol: found.tol, bias: best.bias, theorem: best.construction, precision: found.dtype, length: found.length } : null;
-  if (build) build.normaliser = normaliserOf(best.command);
+  const best = found.recommended, reachable = found.rows.filter((r) => r.reachable), front = found.front.map((i) => found.rows[i]);
+  const build = best ? { memory: read(state.memory), tol: found.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, precision: found.dtype, length: found.length } : null;
   const take = build ? h("button", { type: "button", onclick: async () => {
     take.disabled = true;
     const blob = await parts.run(() => download("build", build));
     take.disabled = false;
-    if (blob) { const a = h("a", { href: URL.createObjectURL(blob), download: "model.zip" }); a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 5000); }
+    if (blob) save(blob, "model.zip");
   } }, "Download the model") : null;
+  const out = found.rows.filter((r) => r.reachable === false).length;
   replace(result,
-    h("div", { class: "card", id: "answer" }, best ? [
-      h("p", { class: "answer" }, `Take `, h("b", {}, `${best.layers} layer${best.layers === 1 ? "" : "s"}, ${best.heads} head${best.heads === 1 ? "" : "s"}, bias ${best.bias}`),
-        ` (${best.attention}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
-      h("p", {}, `${reachable.length} of ${found.rows.length} kinds reach ${found.tol}; ${found.rows.filter((r) => r.reachable === false).length} are proved out of reach.`),
-      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: build.normaliser, length: state.length }) }, "Watch it at work")),
-      h("p", { class: "hint" }, h("code", {}, best.command))]
-      : h("p", { class: "answer" }, "No architecture that reaches this tolerance was found. The rows say what is proved, and what is undecided.")),
-    reachable.length > 1 ? h("div", { class: "card" }, figure({ title: "The front: error against size", x: { label: "parameters", log: true }, y: { label: "error", log: true }, height: 210, series: [
-      { name: "smallest of their kind", kind: "points", size: 5, color: "var(--c6)", ...points(reachable.filter((r) => !smallest.includes(r))) },
-      { name: "none is both smaller and better", kind: "points", size: 6, color: "var(--c0)", ...points(smallest) }] })) : null,
+    h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, found.answer),
+      best ? [h("p", {}, "Take ", h("b", {}, `${counted(best.layers, "layers")}, ${counted(best.heads, "heads")}, bias ${named(best)}`),
+        ` (${best.attention}, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
+      minima(found, best),
+      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: state.length }) }, "Watch it at work")),
+      h("p", { class: "hint" }, "The same on the command line: ", h("code", {}, best.command))]
+        : h("p", {}, "The rows say what is proved, and what is undecided."),
+      h("p", { class: "hint" }, `${reachable.length} of ${found.rows.length} kinds reach ${found.tol}; ${out ? `${out} proved out of reach` : "none is proved out of reach"}.`)),
+    reachable.length > 1 ? h("div", { class: "card" }, figure({ title: "The front: error against size", x: { label: "parameters", log: true }, y: { label: "error", log: true }, height: 230, series: [
+      { name: "smallest of their kind", kind: "points", size: 5, color: "var(--c6)", ...points(reachable.filter((r) => !front.includes(r))) },
+      { name: "front: none is better in size and error at once", kind: "points", size: 6, color: "var(--c0)", labels: front.map(named), ...points(front) }] })) : null,
     h("div", { class: "card" }, h("h2", {}, "All kinds side by side"),
       table(["bias", "attention", "layers", "heads", "neurons", "parameters", "error", "reached?", "why"], found.rows.map((r) => [
-        r.bias, r.attention, r.layers, r.heads, r.width, r.parameters, r.error,
-        h("b", { class: VERDICT[r.reachable][1] }, VERDICT[r.reachable][0]), r.certificate?.claim ?? (r.reachable ? r.source : r.reason)]),
-      { cards: true, best: (k) => best && found.rows[k].bias === best.bias && found.rows[k].attention === best.attention && found.rows[k].construction === best.construction, caption: "Architectures" })));
+        named(r), `${r.attention}, ${r.normaliser}`, r.layers, r.heads, r.width, r.parameters, r.error,
+        h("b", { class: VERDICT[r.reachable][1] }, VERDICT[r.reachable][0]), r.certificate?.claim ?? (r.reachable ? `construction ${r.construction}, ${r.status}` : r.reason)]),
+      { cards: true, best: (k) => best && found.rows[k].bias === best.bias && found.rows[k].attention === best.attention && found.rows[k].construction === best.construction && found.rows[k].normaliser === best.normaliser, caption: "Architectures" })));
 }
 
 const points = (rows) => ({ x: rows.map((r) => r.parameters), y: rows.map((r) => r.error || 1e-16) });
-const normaliserOf = (command) => command.match(/--normaliser (\S+)/)?.[1] ?? null;

@@ -1,4 +1,4 @@
-// Studies: a report's verdicts, the numbers of its arms, and its figures.
+// Studies: reproductions, the map of robustness, learning curves, rivals, the zoo and MAD's tasks.
 
 import { ask, look } from "../api.js";
 import { field, h, number, replace, table } from "../dom.js";
@@ -8,43 +8,103 @@ import { figure } from "../plot.js";
 export const title = "Studies";
 export const defaults = { folder: "" };
 
-export async function show(main, state, context, outer) {
+export async function show(main, state, context) {
   const parts = panel(), result = h("div", {});
   const chooser = h("select", { onchange: () => { state.folder = chooser.value; context.update(state); follow(state, parts, result); } }, h("option", { value: "" }, "choose a report …"));
-  replace(main, h("h1", {}, "Studies"), h("p", { class: "lead" }, "Reports below the opened folder: what was claimed before the runs, what came out, and the numbers of every arm."),
-    h("div", { class: "card" }, field("Report", chooser, "A folder written by headcount reproduce")), parts.error, parts.status, result);
+  replace(main, h("h1", {}, "Studies"), h("p", { class: "lead" }, "Reports below the opened folder: reproductions of the paper, which insights survive which variants, learning curves, rivals, and the zoo."),
+    h("div", { class: "card" }, field("Report", chooser, "A folder written by headcount reproduce, study or zoo")), parts.error, parts.status, result);
   try {
     const { studies, root } = await look("found");
     chooser.append(...studies.map((s) => h("option", { value: s }, s)));
     if (!studies.length) replace(result, h("p", { class: "note" }, `No report is below “${root}”. Make one with headcount reproduce --profile smoke -o first, or open another folder with --root.`));
+    if (!state.folder && studies.length === 1) state.folder = studies[0];
     chooser.value = state.folder;
   } catch (error) { parts.complain(error.message); }
   if (state.folder) follow(state, parts, result);
 }
 
-const SIGN = { supported: ["✓ supported", "good"], refuted: ["✗ refuted", "bad"], undecided: ["? undecided", "open"] };
+const SIGN = { supported: ["✓", "good"], refuted: ["✗", "bad"], undecided: ["?", "open"] };
+const range = (ends) => ends ? `${ends[0] === null ? "−∞" : number(ends[0])} … ${ends[1] === null ? "∞" : number(ends[1])}` : "–";
+const sign = (outcome) => SIGN[String(outcome)] ?? ["", "muted"];
 
 /** Verdicts as a table: cards on a phone. */
 export function verdictTable(verdicts) {
-  return table(["insight", "kind", "outcome", "in words"], verdicts.map((v) => {
-    const [text, tone] = SIGN[String(v.outcome)] ?? [String(v.outcome ?? "not judged"), "muted"];
-    return [v.insight ?? v.key ?? "", v.kind ?? "", h("b", { class: tone }, text), v.sentence ?? v.reason ?? ""];
+  return table(["insight", "kind", "outcome", "effect", "seeds", "in words"], verdicts.map((v) => {
+    const [mark, tone] = sign(v.outcome);
+    return [v.insight ?? "", v.kind ?? "", h("b", { class: tone }, `${mark} ${v.outcome ?? "not judged"}`.trim()), v.effect ?? null, v.seeds ? String(v.seeds) : "–", v.sentence ?? ""];
   }), { cards: true, caption: "Verdicts" });
 }
 
+const DRAWN = { reproduction, robustness, "finite-sample": curve, rivals: squares, zoo: squares, mad: predictions };
+
 async function follow(state, parts, result) {
-  if (!state.folder) return;
+  if (!state.folder) { replace(result); return; }
   const found = await parts.run((signal) => ask("study", { folder: state.folder }, signal));
-  if (!found) return;
+  if (found) replace(result, DRAWN[found.kind](found, state), h("p", { class: "hint" }, `The whole report is ${state.folder === "." ? "" : `${state.folder}/`}report.html.`));
+}
+
+const sentences = (found) => found.sentences.map((s, i) => h("p", { class: i ? "" : "answer" }, s));
+
+function reproduction(found, state) {
   const counts = found.verdicts.reduce((all, v) => ({ ...all, [v.outcome]: (all[v.outcome] ?? 0) + 1 }), {});
   const arms = found.arms.filter((a) => a.learned !== null || a.possible !== null).slice(0, 60);
   const place = arms.map((_, i) => i + 1);
   const column = (name) => arms.map((a) => typeof a[name] === "number" && a[name] > 0 ? a[name] : null);
-  replace(result, h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `Profile ${found.profile}: `, Object.entries(counts).map(([k, v]) => `${v} ${k}`).join(", ") || "it judges nothing", "."), found.verdicts.length ? verdictTable(found.verdicts) : null),
+  return [h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `Profile ${found.profile}: `, Object.entries(counts).map(([k, v]) => `${v} ${k}`).join(", ") || "it judges nothing", "."), found.verdicts.length ? verdictTable(found.verdicts) : null),
     arms.length ? h("div", { class: "card" }, figure({ title: "Numbers of every arm", x: { label: "arm (row below)" }, y: { label: "error", log: true }, series: [
       { name: "promised", kind: "points", color: "var(--c3)", x: place, y: column("promised") }, { name: "possible", kind: "points", color: "var(--c0)", x: place, y: column("possible") },
       { name: "learned", kind: "points", color: "var(--c1)", x: place, y: column("learned") }] }),
     table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms" })) : null,
     found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => h("figure", {},
-      h("img", { src: `api/figure?name=${encodeURIComponent(`${state.folder === "." ? "" : `${state.folder}/`}figures/${name}`)}`, alt: name.replace(/\.svg$/, "").replaceAll("-", " "), loading: "lazy" }))))) : null);
+      h("img", { src: `api/figure?name=${encodeURIComponent(`${state.folder === "." ? "" : `${state.folder}/`}figures/${name}`)}`, alt: name.replace(/\.svg$/, "").replaceAll("-", " "), loading: "lazy" }))))) : null];
+}
+
+/** Variants down, insights across: outcome as colour and sign, the effect as number. */
+function robustness(found) {
+  const insights = [...new Set(found.map.map((c) => c.insight))], rows = [...new Set(found.map.map((c) => `${c.factor}: ${c.variant}`))];
+  const at = new Map(found.map.map((c) => [`${c.insight} ${c.factor}: ${c.variant}`, c]));
+  const cell = (insight, row) => {
+    const c = at.get(`${insight} ${row}`);
+    if (!c) return h("td", {}, "–");
+    const [mark, tone] = sign(c.outcome), ends = range(c.interval);
+    return h("td", { class: `num tone-${tone}`, title: `${insight}, ${row}: ${c.outcome}; effect ${number(c.effect)} (${c.scale}), interval ${ends}, ${c.seeds} seed${c.seeds === 1 ? "" : "s"}` }, `${mark} ${number(c.effect, 2)}`);
+  };
+  return [h("div", { class: "card", id: "answer" }, sentences(found)),
+    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim."),
+      h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Map of robustness" }, h("table", { class: "map" }, h("caption", {}, "Map of robustness"),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "variant"), insights.map((i) => h("th", { scope: "col", class: "num" }, i)))),
+        h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), insights.map((i) => cell(i, row)))))))),
+    found.refused.length ? h("details", { class: "card" }, h("summary", {}, `What cannot be trained (${found.refused.length})`), h("ul", {}, found.refused.map((r) => h("li", {}, `${r.insight} with ${r.factor} ${r.variant}: ${r.reason}`)))) : null];
+}
+
+const FAINT = 1e-7; // a part below this share of the trivial risk stands in the table only
+const TERMS = [["approximation", "var(--c0)"], ["precision", "var(--c3)"], ["estimation", "var(--c2)"], ["optimisation", "var(--c1)"]];
+
+function curve(found) {
+  const at = found.curve.map((p) => p[found.axis] ?? null), column = (name) => found.curve.map((p) => p[name] > 0 ? p[name] : null);
+  const label = found.axis === "n" ? "samples n" : found.axis;
+  return [h("div", { class: "card", id: "answer" }, sentences(found)),
+    found.curve.length > 1 ? h("div", { class: "card" }, figure({ title: "Learning curve: risk and its parts", x: { label, log: true }, y: { label: "excess risk", log: true }, height: 280, series: [
+      { name: "risk", kind: "line", dots: true, color: "var(--ink)", width: 2.6, x: at, y: column("risk") },
+      ...TERMS.map(([name, color]) => ({ name, kind: "dash", dots: true, color, x: at, y: column(name) })).filter((s) => s.y.some((v) => v > FAINT * found.trivial)),
+      { name: "best constant answer", kind: "dot", color: "var(--c6)", x: [at[0], at[at.length - 1]], y: [found.trivial, found.trivial] }] })) : null,
+    h("div", { class: "card" }, table([label, "risk", "interval", ...TERMS.map(([name]) => name), "largest part", "seeds"], found.curve.map((p) => [p[found.axis], p.risk,
+      p.seeds === 1 ? "1 seed" : range(p.interval), ...TERMS.map(([name]) => p[name]), p.dominant, String(p.seeds)]), { cards: true, caption: "Learning curve" })),
+    found.notes.length ? h("ul", {}, found.notes.map((n) => h("li", {}, n))) : null];
+}
+
+/** Rivals and the zoo: what each model leaves of each memory. */
+function squares(found) {
+  const told = (r) => r.refused ? r.refused : r.accuracy === null ? `${number(r.learned, 2)} left` : `${Math.round(100 * r.accuracy)} % right`;
+  return [h("div", { class: "card", id: "answer" }, sentences(found)),
+    h("div", { class: "card" }, table(["memory", "family", "model", "outcome", "reached", "smallest known", "parameters"], found.rows.map((r) => [r.memory, r.family, r.model ?? found.model, told(r),
+      h("b", { class: r.reached ? "good" : "bad" }, r.reached ? "✓ yes" : "✗ no"), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
+}
+
+/** MAD's tasks: the predicted smallest model, and the same with a part less. */
+function predictions(found) {
+  const right = (share) => share === null ? "–" : `${Math.round(100 * share)} %`;
+  return [h("div", { class: "card", id: "answer" }, sentences(found)),
+    h("div", { class: "card" }, table(["task", "predicted", "right", "without", "right then", "prediction", "seeds"], found.rows.map((r) => [r.memory,
+      `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"} ${r.minimum.dot ? "with" : "without"} dot products`, right(r.learned), r.less ?? "–", right(r.lesser), r.outcome, String(r.seeds)]), { cards: true, caption: "MAD's tasks" }))];
 }

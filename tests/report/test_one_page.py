@@ -1,0 +1,60 @@
+"""The page of a study or a diagnosis: three sentences, a figure, tables, and its twin."""
+
+import re
+
+from matplotlib.figure import Figure
+
+from headcount.report.one_page import OnePage, PageFigure, PageTable, files, html, markdown, svg_of
+
+
+def drawing():
+    figure = Figure(figsize=(2, 1))
+    figure.add_subplot().plot([1, 2], [2, 1])
+    return figure
+
+
+def page(**changes):
+    values = {
+        "title": "A <study>",
+        "sentences": ("One.", "Two.", "Three.", "Four."),
+        "figures": [PageFigure("f", "Figure", "What it shows.", svg_of(drawing(), "f"))],
+        "tables": [PageTable("Numbers", ("n", "loss", "interval"), [(3, 0.12345, None)])],
+        "notes": ["A note."],
+    }
+    return OnePage(**{**values, **changes})
+
+
+def test_three_sentences_and_the_figure_come_before_the_table():
+    made = html(page())
+    assert "A &lt;study&gt;" in made
+    assert made.count('class="lead"') == 3
+    folded = re.search(r"<details>.*?</details>", made, re.DOTALL)[0]
+    assert "Four." in folded
+    assert made.index("<svg") < made.index("<table")
+    assert '<td class="n" data-label="loss">0.123</td>' in made
+    assert '<td data-label="interval">–</td>' in made
+
+
+def test_nothing_is_fetched_and_phones_are_served():
+    made = html(page(banner="Too few runs."))
+    assert "<script" not in made
+    assert not re.search(r"(?:src|href)=.https?:", made)
+    assert 'name="viewport"' in made
+    assert made.index("Too few runs.") < made.index("One.")
+
+
+def test_the_same_values_give_the_same_bytes():
+    assert files(page()) == files(page())
+
+
+def test_a_long_table_is_folded():
+    rows = [(i, 0.5, "") for i in range(50)]
+    assert "50 rows</summary>" in html(page(tables=[PageTable("N", ("n", "loss", "i"), rows)]))
+
+
+def test_the_twin_says_the_same():
+    made = markdown(page(banner="Too few runs."))
+    assert made.startswith("# A \\<study\\>\n\n> Too few runs.\n\nOne.\n\nTwo.")
+    assert "![Figure](f.svg)" in made
+    assert "| 3 | 0.123 | – |" in made
+    assert made.endswith("- A note.\n")
