@@ -32,6 +32,15 @@ FITS = [
 ]
 CERTIFICATES = [("lag:4", "log", 1e3), ("lag:4", "lin", 1e3), ("lag:2", "lin", 1e3)]
 CERTIFICATE_BAR, SNIPPET_BAR, AGAIN_BAR = 1.5, 3.0, 0.1
+# target, tolerance, dtype, bar in seconds
+PLANS = [
+    ("essential:kernel=power:1.5", 0.01, "float32", 5.0),
+    *((target, 0.1, "float32", 2.0) for target in ("fixed:lags=3", "fixed:lags=1+2+3")),
+    *((target, 0.01, "float32", 2.0) for target in ("prop42", "pointer-chain:hops=3,symbols=3")),
+    ("fixed:lags=3", 1e-10, "float64", 10.0),
+]
+BUILDS = ["fixed:lags=1", "essential:kernel=exp:0.3", "induction:symbols=4"]
+BUILD_BAR = 3.0
 
 
 def row(what: str, seconds: float, bar: float | None, note: str = "") -> None:
@@ -89,6 +98,22 @@ def certificates() -> None:
         row(name, seconds, CERTIFICATE_BAR)
 
 
+def plans_and_builds() -> None:
+    """Each once, after one of another target that loads what all of them use."""
+    import headcount as hc
+
+    hc.plan("fixed:lags=2", 0.1, length=64)
+    for target, tol, dtype, bar in PLANS:
+        start = time.process_time()
+        made = hc.plan(target, tol, dtype)
+        row(f"plan {target} {tol:g} {dtype}", time.process_time() - start, bar, made.words(target))
+    for target in BUILDS:
+        start = time.process_time()
+        built = hc.construct(target, tol=0.05)
+        note = f"{built.parameters} parameters"
+        row(f"build {target}", time.process_time() - start, BUILD_BAR, note)
+
+
 def again() -> None:
     from headcount.theory.kernel_fit import fit_kernel
 
@@ -106,6 +131,7 @@ def main() -> None:
     row("first README snippet, process and imports", snippet(), SNIPPET_BAR)
     fits()
     certificates()
+    plans_and_builds()
     again()
 
 

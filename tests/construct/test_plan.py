@@ -292,3 +292,15 @@ def test_bad_builds(target, options, words):
 def test_a_memory_of_nothing_is_refused():
     with pytest.raises(hc.InputError, match="0 at every lag"):
         hc.plan(hc.EssentialMemory(kernel=(ArrayKernel((0.0, 0.0)),)), 0.1, length=8)
+
+
+def test_every_familiar_name_is_planned_or_answered():
+    made = planned(*QUICK[0])  # lag 20: a table of 21 lags is no T5
+    told = made.to_json("fixed:lags=20")["familiar"]
+    assert {"ALiBi", "KERPLE", "T5", "RoPE", "NoPE", "FIRE", "learned", "sinusoidal"} == set(told)
+    for answer in told.values():
+        reached = any(made.rows[i].reachable for i in answer["rows"])
+        assert reached or answer["reason"]
+    assert told["RoPE"]["reason"] == ""
+    assert "first 16 lags" in told["T5"]["reason"]
+    assert "absolute" in told["learned"]["reason"]

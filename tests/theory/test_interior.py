@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from headcount.theory import interior
 from headcount.theory.interior import fit_program, program, solve
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
@@ -155,3 +156,17 @@ def test_nearly_dependent_columns():
         solve(program(4, absolute=(skewed, t, one))),
     )
     assert np.abs(t - skewed @ bad.x).sum() == pytest.approx(np.abs(t - Q @ good.x).sum(), rel=1e-6)
+
+
+def test_where_rounding_spoils_the_rows_no_step_is_wasted(monkeypatch):
+    """Nearly dependent columns under a large budget: the gap closes, the rows cannot."""
+    steps = []
+    taken = interior._step
+    monkeypatch.setattr(interior, "_step", lambda *a: steps.append(1) or taken(*a))
+    lags, rates = np.arange(200.0), np.geomspace(1e-3, 30, 60)
+    columns, budget = np.exp(-np.outer(lags, rates)), (np.eye(60), np.zeros(60), 1e4)
+    answer = solve(fit_program(Norm.L1, (lags == 2) * 1.0, columns, budget=budget), 1e-10)
+    assert len(steps) < 60
+    dual = answer.y @ (lags == 2) - 1e4 * np.abs(answer.y @ columns).max()
+    found = np.abs((lags == 2) - columns @ answer.x).sum()
+    assert dual == pytest.approx(found, rel=1e-4)

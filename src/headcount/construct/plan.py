@@ -85,6 +85,11 @@ FAMILIAR: dict[str, str | None] = {
     "ALiBi": "lin", "KERPLE": "log1p", "T5": "table", "RoPE": "rope", "NoPE": "none",
     "FIRE": None, "learned": None, "sinusoidal": None,
 }  # fmt: skip
+NOT_PLANNED = {
+    "FIRE": "no construction here writes the weights of its network of the lag",
+    "learned": "absolute positions: every construction here reads lags or tokens",
+    "sinusoidal": "absolute positions: every construction here reads lags or tokens",
+}
 STANDARD = ("rope", "lin", "table")  # of --standard: RoPE, ALiBi, T5
 
 
@@ -274,13 +279,27 @@ class Plan:
             "front": [self.rows.index(row) for row in self.front],
             "minimum": [minimum.to_json() for minimum in self.minimum],
             "familiar": {
-                name: {"planned_by": bias, "rows": self.numbers(bias)}
+                name: {
+                    "planned_by": bias,
+                    "rows": self.numbers(bias),
+                    "reason": self.unplanned(name),
+                }
                 for name, bias in FAMILIAR.items()
             },
             "recommended": (
                 None if best is None else {**best.to_json(), "command": self.command(target)}
             ),
         }
+
+    def unplanned(self, name: str) -> str:
+        """Why no row is reachable with the bias of this name; empty where one is."""
+        rows = [self.rows[i] for i in self.numbers(FAMILIAR[name])]
+        if not rows:
+            return NOT_PLANNED.get(name, "no construction with this bias serves the target")
+        if name == "T5" and any(row.reachable for row in rows):
+            exact = any(row.reachable and row.familiar == name for row in rows)
+            return "" if exact else f"its buckets tell only the first {T5_EXACT} lags apart"
+        return "" if any(row.reachable for row in rows) else rows[0].reason
 
     def numbers(self, bias: str | None) -> list[int]:
         """Which rows have this bias."""

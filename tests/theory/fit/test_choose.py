@@ -166,3 +166,18 @@ def test_scores_of_cancelling_coefficients_are_the_measured_errors():
     found = fit_heads(problem, 8).head_sum
     assert found.coefficient_sum > 1e10
     assert score(problem, sample(problem), found) == measure(problem, found).l1
+
+
+def test_a_mixture_of_decays_is_not_sought_from_above(monkeypatch):
+    """s^-1.5 is a mixture: with a budget that does not hold it the answer is that without one."""
+    problem = Problem(Power(1.5), family("lin"), window=1000)
+    free = measure(problem, fit_heads(problem, 3).head_sum).l1
+
+    def never(data, heads):
+        raise AssertionError("sought from above")
+
+    monkeypatch.setattr("headcount.theory.fit.choose.from_above", never)
+    loose = dataclasses.replace(problem, budget=1e4)
+    assert measure(loose, fit_heads(loose, 3).head_sum).l1 <= 1.001 * free
+    with pytest.raises(AssertionError, match="from above"):
+        fit_heads(dataclasses.replace(problem, budget=1.0), 3)  # this one holds it

@@ -75,9 +75,10 @@ def _other(precision: Precision) -> str:
 
 def _lighter(problem: Problem, made: DrawnHeads, tol: float) -> DrawnHeads:
     """As many heads with smaller coefficients, as long as the tolerance holds: less to cancel,
-    less to round.
+    less to round. Where none cancel there is nothing to gain.
     """
-    for _ in range(LIGHTER):
+    cancels = (made.coefficients > 0).any() and (made.coefficients < 0).any()
+    for _ in range(LIGHTER if cancels else 0):
         sparing = dataclasses.replace(problem, budget=made.weight / 16)
         if sparing.budget < 1:
             break

@@ -3,6 +3,7 @@
 `methods/one_head_per_lag.py` has the argument for each normaliser.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from headcount.memory.kernels import AbstractKernel, Lag
 from headcount.theory.balls import precision
 from headcount.theory.fit import fewest_heads, fit_heads
 from headcount.theory.fit.shaped_fit import rotary_at
+from headcount.theory.head_sum import Fit
 from headcount.theory.heads import family
 from headcount.theory.measure import measure, measure_values
 from headcount.theory.problem import Problem
@@ -25,6 +27,8 @@ BARE_LEAK = 1e-6  # without a denominator e^z must stay a float
 BITS = 160
 LARGEST_LOGIT = 60.0  # below the cap of the model's bare exponential in float32, 0.7 log(3.4e38)
 DIMS = 64
+MOST_HEADS = 64  # one for each lag that matters
+MOST_DRAWN = 8  # that draw a kernel together: tables draw any with two
 
 
 def shape_bound(heads: DrawnHeads, error: float, request: Request, size: float) -> Bound:
@@ -95,7 +99,7 @@ def kernel_heads(
     else:
         assert tol is not None
         size = float(np.abs(problem.target).sum())
-        fit = fewest_heads(problem, min(0.98 * tol / size, 0.999))
+        fit = _fewest(problem, min(0.98 * tol / size, 0.999))
     # the rounded logarithms of a table are rounding, not error
     exact = request.bias == "table" and fit.head_sum.heads == signs(problem.target)
     error = 0.0 if exact else measure(problem, fit.head_sum).window.l1
@@ -115,6 +119,17 @@ def kernel_heads(
             "use --normaliser softmax-tail",
         )
     return made
+
+
+@functools.lru_cache(maxsize=64)
+def _fewest(problem: Problem, tol: float) -> Fit:
+    """The fewest heads: one for each of the largest lags where few of them are enough, else no
+    more than are drawn together.
+    """
+    sizes = np.sort(np.abs(problem.target))  # what is left out grows from the smallest on
+    enough = int((np.cumsum(sizes) > tol * sizes.sum()).sum())
+    together = 1 if problem.family.name == "rope" else MOST_DRAWN  # only one rotary head draws all
+    return fewest_heads(problem, tol, enough if enough <= MOST_HEADS else together)
 
 
 def signs(values: np.ndarray) -> int:

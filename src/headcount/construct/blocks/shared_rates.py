@@ -26,8 +26,11 @@ from headcount.construct.blocks.decaying_heads import (
 from headcount.construct.blocks.drawn_heads import DrawnHeads
 from headcount.construct.draft import Unreachable
 from headcount.core.claims import Precision
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import AbstractKernel, Lag
-from headcount.theory.fit import best_coefficients, fit_heads
+from headcount.theory.fit import best_coefficients
+from headcount.theory.fit.sample import sample
+from headcount.theory.fit.slp import at, refine
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
@@ -36,7 +39,7 @@ EXTRA = 2  # heads beyond the first count that are tried
 SMALLEST_LOG_ETA = -30.0
 GRID = 6  # values of log eta that are tried first
 SMALLEST_STEP = 0.15  # in log eta
-NEAR = 1.6  # within this factor of the tolerance the general search gets one attempt
+NEAR = 1.6  # within this factor of the tolerance all rates may move, not eta alone
 
 
 @functools.lru_cache(maxsize=128)
@@ -63,14 +66,20 @@ def shared_heads(
     for count in range(max(longest, 1), max(longest, 1) + EXTRA + 1):
         rates, cost = best_rates(problems, count, precision, tol)
         if tol < cost < NEAR * tol and isinstance(kernels[0], Lag) and len(kernels) == 1:
-            found = fit_heads(problems[0], count).head_sum.rates
-            rates = np.minimum(np.array(found), STEEPEST)
+            rates = moved_rates(problems[0], rates)
         if cost < NEAR * tol:
             made = drawn_at(problems, rates)
             if worst(made, precision) <= tol:
                 return made
     got = f"no set of up to {longest + EXTRA} {bias} rates was found, rounding included"
     raise Unreachable(got, f"an l1 error of {tol:.3g}", "raise the tolerance or use another bias")
+
+
+@one_thread()
+def moved_rates(problem: Problem, rates: np.ndarray) -> np.ndarray:
+    """The rates moved to where sequential programs take them.  [H]"""
+    data = sample(problem)
+    return np.minimum(refine(data, at(data, rates)).rates, STEEPEST)
 
 
 def worst(made: Sequence[DrawnHeads], precision: Precision) -> float:

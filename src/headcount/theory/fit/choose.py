@@ -3,11 +3,12 @@ answer kept.
 
 Order. (1) No head, and every closed form; an optimal one ends the matter. (2) Smooth kernels:
 variable projection follows the least-squares valley from 1 to H heads, a matrix pencil offers a
-second start, and sequential programs finish in the norm and budget asked for. (3) Otherwise, and
-always under a budget, the search begins with the best of any number of heads (`from_above`); where
-fewer are asked for and that costs something, they are also added one at a time (`path`). Without a
-budget that is done under one of 10^6 times the kernel, beyond which float64 coefficients would only
-add rounding.
+second start, and sequential programs finish in the norm and budget asked for. Where that ends in a
+mixture of decays (no heads cancel) which leaves the budget unused, it is the answer. (3) Otherwise,
+under a budget, the search begins with the best of any number of heads (`from_above`); where fewer
+are asked for and that costs something, they are also added one at a time (`path`). Without a budget
+that is done under one of 10^6 times the kernel, beyond which float64 coefficients would only add
+rounding.
 
 Whoever interrupts gets the best so far.
 """
@@ -47,6 +48,7 @@ ROUGH_BUDGET = 1e6
 CLOSE = 3.0
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
+ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is not held by it
 MANY = 16  # heads beyond which the search from below is not worth its time
 FROM_ABOVE = "from the best of any number of heads, sequential programs"
 RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
@@ -145,16 +147,24 @@ def search(
 ) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
     data, whole = thin(full), norm_of(full.target, full.norm)
+    best, smooth = nothing(full), math.isinf(full.budget) or (heads <= MANY and falls(full))
+    if smooth:
+        for method, point in _smooth(full, data, heads, spread, progress):
+            if point.error < best.error:
+                best = point
+                yield method, point
+        if math.isfinite(full.budget) and _fills(best, full.budget):
+            return
     if math.isfinite(full.budget):
         above = from_above(_steady(data), heads)
         yield from _finished(full, [(FROM_ABOVE, above.point)])
         if above.complete or heads > MANY:
             return
-    best = nothing(full)
-    for method, point in _smooth(full, data, heads, spread, progress):
-        if point.error < best.error:
-            best = point
-            yield method, point
+    if not smooth:
+        for method, point in _smooth(full, data, heads, spread, progress):
+            if point.error < best.error:
+                best = point
+                yield method, point
     enough = SMOOTH_ENOUGH if math.isinf(full.budget) else ENOUGH
     if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= enough * whole:
         return
@@ -234,6 +244,19 @@ def raced(data: Sample, starts: list[tuple[str, Point]]) -> tuple[str, Point]:
     least = min(p.error for _, p in tried)
     front = sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error)
     return min(((m, refine(data, p, steps=25)) for m, p in front[:3]), key=lambda s: s[1].error)
+
+
+def falls(full: Sample) -> bool:
+    """Does the kernel fall ever more slowly, and never below 0, as mixtures of decays do?"""
+    values = full.target[: len(full.lags)]
+    steps = np.diff(values)
+    return bool((values >= 0).all() and (steps <= 0).all() and (np.diff(steps) >= 0).all())
+
+
+def _fills(point: Point, budget: float) -> bool:
+    """No heads cancel, and the budget does not hold them: more of it would change nothing."""
+    weight = np.abs(point.coefficients).sum()
+    return len(point.rates) > 0 and of_one_sign(point) and weight < budget / ROOM
 
 
 def of_one_sign(point: Point) -> bool:

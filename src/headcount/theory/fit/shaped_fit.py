@@ -14,23 +14,24 @@ Which of them is best is decided by `measure`: the curves recomputed from their 
 arithmetic.
 """
 
+import functools
 import math
 
 import numpy as np
-import scipy.fft
-import scipy.optimize
-import scipy.sparse
+import scipy  # its parts load when they are used: most fits need none of them
 
 from headcount.core.errors import require
 from headcount.core.threads import one_thread
+from headcount.theory.fit.varpro import Model, descend
 from headcount.theory.head_sum import Fit, HeadSum, rational
 from headcount.theory.heads import Shaped
-from headcount.theory.measure import measure
+from headcount.theory.measure import measure, norm_of
 from headcount.theory.problem import Norm, Problem
 from headcount.theory.shaped_curves import AbstractShape, Peak, Rotary, Table, frequencies
 
 DEFAULT_LEAK = 1e-9
 RIDGE = 1e-3
+REFINED, ROUGH = 12, 1e-4  # steps for all bumps when one is added, and the gain that is worth one
 
 
 @one_thread()
@@ -133,28 +134,23 @@ def _refined(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Variable projection: least squares in centres and widths, coefficients solved anew."""
     count, length = len(centres), len(target)
+    low = np.repeat([-float(length), math.log(0.05 / length**2)], count)
+    high = np.repeat([float(length), 5.0], count)
 
-    def residual(x: np.ndarray) -> np.ndarray:
-        columns = _bump_columns(x[:count], x[count:], length)
-        return target - columns @ np.linalg.lstsq(columns, target, rcond=1e-10)[0]
+    def slopes(u: np.ndarray) -> np.ndarray:
+        away, p = np.arange(length)[:, None] - u[:count], np.exp(u[count:])
+        bumps = np.exp(-p * away**2)
+        return np.hstack([2 * p * away * bumps, -p * away**2 * bumps])  # [S, 2H]
 
-    start = np.concatenate([centres, log_p])
-    low = np.concatenate(
-        [np.full(count, -float(length)), np.full(count, math.log(0.05 / length**2))]
+    model = Model(
+        target,
+        lambda u: _bump_columns(u[:count], u[count:], length),
+        slopes,
+        lambda u: np.clip(u, low, high),
+        np.repeat([float(length), 1.0], count),
     )
-    high = np.concatenate([np.full(count, float(length)), np.full(count, 5.0)])
-    solved = scipy.optimize.least_squares(
-        residual,
-        np.clip(start, low + 1e-9, high - 1e-9),
-        bounds=(low, high),
-        max_nfev=12,
-        x_scale="jac",
-    )
-    return (
-        (solved.x[:count], solved.x[count:])
-        if 2 * solved.cost <= float(residual(start) @ residual(start))
-        else (centres, log_p)
-    )
+    u = descend(model, np.concatenate([centres, log_p]), REFINED, ROUGH)[0]
+    return u[:count], u[count:]
 
 
 def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.ndarray:
@@ -198,12 +194,17 @@ def _rotaries(problem: Problem, heads: int, leak: float, dims: int) -> list[Cand
     chosen = np.sort(
         np.argsort(-np.abs(target), kind="stable")[: min(heads, np.count_nonzero(target))]
     )
-    shapes: list[AbstractShape] = [rotary_at(int(lag), len(target), leak, dims) for lag in chosen]
-    found: list[Candidate] = [("one rotary head per lag", shapes, target[chosen])]
+    found: list[Candidate] = []
     signs = np.sign(target[target != 0])
     if len(chosen) < np.count_nonzero(target) and (signs == signs[0]).all():
-        found.append(_one_rotary(problem, target, dims))
-    return found
+        found.append(_one_rotary(tuple(target.tolist()), problem.norm, dims))
+        _, (shape,), a = found[0]
+        left = np.delete(target, chosen)  # what heads for single lags leave out
+        drawn = norm_of(target - shape.values(len(target)) * a[0], problem.norm)
+        if norm_of(left, problem.norm) >= drawn:
+            return found
+    shapes: list[AbstractShape] = [rotary_at(int(lag), len(target), leak, dims) for lag in chosen]
+    return [*found, ("one rotary head per lag", shapes, target[chosen])]
 
 
 def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000.0) -> Rotary:
@@ -211,13 +212,28 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
     other lags of the window.
     """
     theta = frequencies(dims, base)
+    if length == 1:
+        return Rotary((1.0,) * len(theta), (0.0,) * len(theta), float(len(theta)), base)
+    profile, depth = _profile(lag, length, dims, base)
+    scale = _scale_for(depth, leak)
+    return Rotary(
+        tuple((scale * profile).tolist()),
+        tuple((-theta * lag).tolist()),
+        scale * math.fsum(profile),
+        base,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _profile(lag: int, length: int, dims: int, base: float) -> tuple[np.ndarray, np.ndarray]:
+    """Amplitudes [J] that add up to 1, and how far the logits of the other lags [S-1] then lie
+    below the top; the leak only scales them.
+    """
+    theta = frequencies(dims, base)
     distances = np.array([x for x in range(-lag, length - lag) if x != 0], dtype=np.float64)
     drop = 1 - np.cos(np.abs(distances)[:, None] * theta)  # [S-1, J]
-    if len(distances) == 0:
-        return Rotary((1.0,) * len(theta), (0.0,) * len(theta), float(len(theta)), base)
-    cost = np.append(np.zeros(len(theta)), -1.0)
     solved = scipy.optimize.linprog(
-        cost,
+        np.append(np.zeros(len(theta)), -1.0),
         A_ub=np.hstack([-drop, np.ones((len(drop), 1))]),
         b_ub=np.zeros(len(drop)),
         A_eq=np.append(np.ones(len(theta)), 0.0)[None, :],
@@ -232,14 +248,7 @@ def rotary_at(lag: int, length: int, leak: float, dims: int, base: float = 10000
         "frequencies that tell these lags apart",
         "use more dims",
     )
-    profile = solved.x[:-1]
-    scale = _scale_for(drop @ profile, leak)
-    return Rotary(
-        tuple((scale * profile).tolist()),
-        tuple((-theta * lag).tolist()),
-        scale * math.fsum(profile),
-        base,
-    )
+    return solved.x[:-1], drop @ solved.x[:-1]
 
 
 def _scale_for(depth: np.ndarray, leak: float) -> float:
@@ -252,11 +261,12 @@ def _scale_for(depth: np.ndarray, leak: float) -> float:
     )
 
 
-def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:
+@functools.lru_cache(maxsize=16)
+def _one_rotary(values: tuple[float, ...], norm: Norm, dims: int) -> Candidate:
     """One head for a kernel of one sign: Gauss-Newton on a e^{F x}, started from least squares
     on the logarithm.
     """
-    theta = frequencies(dims)
+    target, theta = np.array(values), frequencies(dims)
     angles = np.outer(np.arange(len(target)), theta)
     features = np.hstack([np.cos(angles), np.sin(angles), np.ones((len(target), 1))])  # [S, 2J+1]
     size, sign = np.abs(target), float(np.sign(target[target != 0][0]))
@@ -285,5 +295,5 @@ def _one_rotary(problem: Problem, target: np.ndarray, dims: int) -> Candidate:
     amplitudes, phases = np.hypot(c, s), np.arctan2(-s, c)  # c cos + s sin = r cos(. + f)
     logits = np.cos(angles + phases) @ amplitudes
     shape = Rotary(tuple(amplitudes.tolist()), tuple(phases.tolist()), float(logits.max()))
-    coefficients = fit_coefficients(shape.values(len(target))[:, None], sign * size, problem.norm)
+    coefficients = fit_coefficients(shape.values(len(target))[:, None], sign * size, norm)
     return "one rotary head, Gauss-Newton", [shape], coefficients

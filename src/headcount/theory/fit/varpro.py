@@ -20,6 +20,7 @@ import numpy as np
 from headcount.theory.fit.sample import Sample
 
 STEPS = 25
+RACE, ROUGH = 10, 1e-3  # of each start: steps, and the gain below which it rests
 
 
 def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
@@ -28,7 +29,7 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
     grid = data.dictionary(80)
     atoms = data.columns(grid)  # [S, K]
     whole = float(np.linalg.norm(data.target))
-    for _ in range(heads):
+    for h in range(1, heads + 1):
         Q = np.linalg.qr(data.columns(rates))[0] if len(rates) else np.zeros((len(data.target), 0))
         residual = _without(Q, data.target)
         if np.linalg.norm(residual) < 1e-13 * whole:
@@ -47,8 +48,13 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         if not starts:
             return
         model = rate_model(data)
-        tries = [descend(model, data.coordinate(data.bounded(start))) for start in starts]
-        rates = data.rates_at(min(tries, key=lambda pair: pair[1])[0])
+        tries = [
+            descend(model, data.coordinate(data.bounded(start)), RACE, ROUGH) for start in starts
+        ]
+        best = min(tries, key=lambda pair: pair[1])[0]
+        if h == heads:  # levels before the last are starts, no answers
+            best = descend(model, best)[0]
+        rates = data.rates_at(best)
         yield rates
 
 
