@@ -51,6 +51,7 @@ import headcount as hc
         (lambda: hc.Store("a" * 300), "File name too long"),
         (lambda: hc.status("a\0b"), "null byte"),
         (lambda: hc.Ref(3), "unknown paper 3"),
+        (lambda: hc.construct("fixed:lags=1", heads=1), "so few heads"),
         (lambda: hc.diagnose(np.ones(100) * 1j), "something else than numbers"),
     ],
 )
