@@ -52,6 +52,9 @@ class Reproduction:
     seconds: float
     page: Path
 
+    def __repr__(self) -> str:
+        return f"Reproduction({self.profile}: {len(self.verdicts)} verdicts, {self.page})"
+
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """Every claim once, in the order of the insights, the paper's own before further ones."""

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 import headcount as hc
+from headcount.cli import common
 from headcount.cli import plan as plan_verb
 from headcount.cli.bound import bound
 from headcount.cli.build import build
@@ -54,11 +55,17 @@ def test_build_leaves_other_folders_alone_and_writes_nothing_on_refusal(tmp_path
 
 
 def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
-    monkeypatch.setattr(plan_verb, "console", Console(width=80, highlight=False))
-    plan("fixed:lags=30", tol=0.05, length=40)
+    terminal = Console(width=80, highlight=False, soft_wrap=True)
+    for place in (plan_verb, common):
+        monkeypatch.setattr(place, "console", terminal)
+    monkeypatch.setattr(common, "_known", True)
+    plan("recall:pairs=2,symbols=3", length=16)
     shown = capsys.readouterr().out
-    assert shown.startswith("One softmax layer")
-    assert all(len(line.rstrip()) <= 80 for line in shown.splitlines())
+    assert shown.startswith("Two softmax layers with one lin (ALiBi) head each reach recall")
+    # but for the command, which is to be copied in one piece
+    lines = [line.rstrip() for line in shown.splitlines() if not line.startswith("build it: ")]
+    assert all(len(line) <= 80 for line in lines)
+    assert "…" not in "".join(lines[: lines.index("")])
     assert "recommended:" in shown
     assert "build it: headcount build" in shown
     assert "1  needs" in shown

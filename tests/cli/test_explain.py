@@ -8,6 +8,7 @@ from headcount.cli import app
 from headcount.cli.verb_examples import EXAMPLES
 from headcount.core.errors import InputError
 from headcount.core.glossary import explained, page, terms
+from tests.fuzz.in_process import run as in_process
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,6 +26,7 @@ def test_a_word_its_aliases_and_a_part():
     assert explained("dp-free") == explained("Dot-product-free")
     assert "Formula: -p s" in run("explain", "lin")
     assert json.loads(run("explain", "sup error", "--json"))["entries"][0]["where"]
+    assert run("explain", "sup", "error") == run("explain", "sup error")
     assert "slot" in run("explain")
     assert "[theory" not in "".join(term.plain for term in terms())
 
@@ -40,3 +42,9 @@ def test_every_verb_has_an_example_under_its_help(verb):
     shown = " ".join(run(verb, "-h").split())
     assert EXAMPLES[verb] in shown
     assert "headcount explain TERM" in shown
+
+
+def test_a_usage_error_points_to_the_help_of_the_whole_verb():
+    done = in_process("study", "rivals", "--no-such")
+    assert done.code == 2
+    assert done.stderr.rstrip().endswith("see headcount study rivals --help")

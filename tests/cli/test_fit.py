@@ -99,13 +99,22 @@ def test_for_notebooks():
     assert made.plot().axes
 
 
-def test_tables_of_a_file(tmp_path):
+def test_tables_of_a_file(tmp_path, capsys):
     for name, text in {"a": "lag,value\n0,1\n2,0.5\n", "b": "value\n1\n0\n0.5\n"}.items():
         (tmp_path / f"{name}.csv").write_text(text)
         made = fit_kernel(f"file:{tmp_path / name}.csv", heads=1, certify=False)
         assert made.target[:4].tolist() == [1.0, 0.0, 0.5, 0.0]
+        fit(csv=tmp_path / f"{name}.csv", heads="1", lower_bound=False, json=True)
+        assert json.loads(capsys.readouterr().out)["error"]["l1"] == made.error.l1
+    with pytest.raises(InputError, match="lag:2 and --csv"):
+        fit("lag:2", csv=tmp_path / "a.csv", heads="1")
     lying = tmp_path / "lie.npy"
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"
     lying.write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117) + b"\n" + b"\0" * 16)
     with pytest.raises(InputError, match="cannot read"):
         fit_kernel(str(lying), heads=1)
+
+
+def test_a_notebook_sees_the_figure():
+    made = fit_kernel("lag:1", heads=2, window=16, certify=False)
+    assert made.plot()._repr_png_().startswith(b"\x89PNG")

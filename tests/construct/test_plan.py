@@ -67,7 +67,7 @@ def sound(target: str, tol: float, length: int) -> hc.Plan:
         bias=chosen["bias"],
         tol=tol,
         normaliser=chosen["normaliser"],
-        theorem=chosen["theorem"],
+        theorem=chosen["construction"],
         length=length,
     )
     assert built.float32.sup <= tol

@@ -36,6 +36,23 @@ import headcount as hc
             lambda: hc.cost(hc.ModelSpec(width=4).build(jax.random.key(0), dim=1), 0, hc.Last()),
             "at least 1",
         ),
+        (lambda: hc.targets.build("fixed:lags=3").sample("key", 8, 16), "a JAX key"),
+        (lambda: hc.targets.build("fixed:lags=3").sample(jax.random.key(0), 0, 16), "batch 0"),
+        (
+            lambda: hc.targets.build("fixed:lags=3").sample(jax.random.key(0), 10**9, 10**7),
+            "at least 4e\\+07 GB",
+        ),
+        (lambda: hc.ModelSpec().build("key", dim=1), "key is 'key'; expected an array"),
+        (lambda: hc.ModelSpec().build(jax.random.key(0), dim="1"), "dim is '1'"),
+        (lambda: hc.ModelSpec().build(jax.random.key(0), vocabulary=0), "at least 1"),
+        (lambda: hc.Attention(1, 2, 3, 4, 5), "Attention: score is 1"),
+        (lambda: hc.SweepPlan.read(3), "path is 3"),
+        (lambda: hc.LocalEngine(10**9), "from 1 to 1024"),
+        (lambda: hc.Store("a" * 300), "File name too long"),
+        (lambda: hc.status("a\0b"), "null byte"),
+        (lambda: hc.Ref(3), "unknown paper 3"),
+        (lambda: hc.construct("fixed:lags=1", heads=1), "so few heads"),
+        (lambda: hc.diagnose(np.ones(100) * 1j), "something else than numbers"),
     ],
 )
 def test_refused(call, words):
@@ -51,6 +68,7 @@ def test_refused(call, words):
         ("1\nnan\n", "not finite"),
         ("1\nlag\n", "could not convert"),
         ("1\n2,3\n", "cannot read"),
+        ("a,b\n1,2,3\n", "3 values under the header a, b"),
     ],
 )
 def test_kernel_files_that_are_not_one_column_are_refused(tmp_path, text, words):

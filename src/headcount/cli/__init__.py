@@ -69,7 +69,7 @@ VERBS = (
 )  # fmt: skip
 for verb in VERBS:
     verb.register(app)
-for command in app.registered_commands:
+for command in (*app.registered_commands, *study.study.registered_commands):
     command.name = command.name or command.callback.__name__  # type: ignore[union-attr]
     command.epilog = epilog(command.name)
 
@@ -77,7 +77,7 @@ for command in app.registered_commands:
 def main() -> None:
     """Entry point of the `headcount` command."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], prog_name="headcount", standalone_mode=False)
         sys.stdout.flush()
         if code == 130:
             raise KeyboardInterrupt
@@ -103,8 +103,7 @@ def main() -> None:
 def _help(error: Exception) -> str:
     """Where the words of a refused command are explained: the verb's own help, if there is one."""
     context = getattr(error, "ctx", None)
-    verb = context.info_name if context is not None and context.parent is not None else ""
-    return f"headcount {verb} --help" if verb else "headcount --help"
+    return f"{'headcount' if context is None else context.command_path} --help"
 
 
 def _given(error: Exception) -> str:

@@ -39,7 +39,9 @@ def bound(
 
 def table(target: str, found: "Evaluated") -> Table:
     """The value, its parts, then the assumptions."""
-    shown = Table(title=f"{target}: {found.ref}", title_justify="left", show_header=False, box=None)
+    shown = Table(
+        title=escape(f"{target}: {found.ref}"), title_justify="left", show_header=False, box=None
+    )
     if not found.applies:
         shown.add_row("bound", "does not apply")
     else:

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.core.claims import Precision
 from headcount.core.files import refuse_occupied
 
@@ -52,12 +52,15 @@ def build(
     length: Annotated[
         int | None, typer.Option(help="longest sequence to serve (default 1024)")
     ] = None,
-    theorem: Annotated[
-        str | None, typer.Option(help="a construction by name; see headcount list construction")
+    construction: Annotated[
+        str | None,
+        typer.Option("--construction", help="this one alone; see headcount list construction"),
     ] = None,
+    # the old name of --construction; `bound --theorem` is a theorem of the paper
+    theorem: Annotated[str | None, typer.Option("--theorem", hidden=True)] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="folder for config.json, model.safetensors and README.md"),
+        typer.Option("-o", "--out", help="folder for the model: config, weights, README, run.py"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
@@ -79,7 +82,7 @@ def build(
             tol=tol,
             normaliser=normaliser,
             length=length,
-            theorem=theorem,
+            theorem=construction or theorem,
         )
     if out is not None:
         made.save(out, target)
@@ -88,7 +91,7 @@ def build(
         return
     console.print(table(target, made))
     for note in made.notes:
-        console.print(f"note: {escape(note)}")
+        tell(f"note: {note}")
     if out is not None:
         console.print(f"written to {escape(str(out))}", markup=True)
 
@@ -101,14 +104,15 @@ def table(target: str, made: "Construction") -> Table:
     )
     shown.add_row(
         "architecture",
-        f"{a.layers} layers, heads {list(a.heads_per_layer)}, neurons {list(a.width_per_layer)},"
-        f" stream {a.stream}",
+        f"{a.layers} layer{'s' if a.layers > 1 else ''}, heads {list(a.heads_per_layer)},"
+        f" neurons {list(a.width_per_layer)}, stream {a.stream}",
     )
     shown.add_row("parts", f"bias {a.bias}, attention {a.attention}, normaliser {a.normaliser}")
     shown.add_row("parameters", str(made.parameters))
     shown.add_row(
         "promised",
-        f"error at most {number(made.promised.at(Precision.FLOAT64))} in float64 ({made.status})",
+        f"error at most {number(made.promised.at(Precision.FLOAT64))} in float64,"
+        f" {number(made.promised.at(Precision.FLOAT32))} in float32 ({made.status})",
     )
     shown.add_row(
         "measured",
@@ -119,8 +123,8 @@ def table(target: str, made: "Construction") -> Table:
     for line in made.budget:
         shown.add_row(
             f"layer {line.layer} {line.part}",
-            f"{line.space}: {number(line.measured)} of {number(line.promised)} allowed"
-            f" ({escape(line.why)})",
+            f"{line.space}: {number(line.measured)} of {number(line.promised)} promised"
+            f" ({escape(line.why)} before rounding)",
         )
     return shown
 

@@ -67,6 +67,11 @@ def safe(text: str) -> str:
     return escape(printable(text))
 
 
+def tell(text: str) -> None:
+    """A sentence: on a terminal it breaks between words, in a file or a pipe it is one line."""
+    console.print(safe(text), soft_wrap=not _known)
+
+
 def number(value: float | None) -> str:
     """Three digits, or a dash for none."""
     return "–" if value is None else f"{value:.3g}"

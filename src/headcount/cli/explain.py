@@ -3,34 +3,37 @@
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from headcount.cli.common import console, print_json
+from headcount.cli.common import print_json, tell
 from headcount.cli.listing import registries
 from headcount.core.errors import InputError
 from headcount.core.glossary import explained, terms
 
 
 def explain(
-    term: Annotated[
-        str | None, typer.Argument(help="a word such as slot, sink or dot-product-free; none: all")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="a term such as slot, sup error or dot-product-free; none: all", metavar="[TERM]"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """What a word means: the glossary, and every part that can be named (biases, memories, …)."""
-    if term is None:
+    term = " ".join(words or [])
+    if not words:
         names = sorted({each.names[0] for each in terms()})
         if json:
             print_json({"terms": names})
         else:
-            console.print(escape(", ".join(names)))
+            tell(", ".join(names))
         return
     found = entries(term)
     if json:
         print_json({"term": term, "entries": found})
         return
     for entry in found:
-        console.print(escape(f"{entry['text']}  [{entry['where']}]"))
+        tell(f"{entry['text']}  [{entry['where']}]")
 
 
 def entries(term: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress
+from headcount.cli.common import console, print_json, progress, tell
 from headcount.core.claims import rounded
 from headcount.core.errors import InputError, require
 from headcount.theory.fit_text import curve_figure, four_numbers, head_rows, title
@@ -27,11 +27,19 @@ MOST_COUNTS = 64
 
 def fit(
     kernel: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value per lag"
         ),
-    ],
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv",
+            help="instead of KERNEL: a .csv file of values from lag 0 on, or of lag,value; a header"
+            " is optional",
+        ),
+    ] = None,
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
     heads: Annotated[
         str | None, typer.Option(help="number of heads, or 1..16 for the error against heads")
@@ -62,8 +70,17 @@ def fit(
     """The best sum of heads found for a memory kernel: its error, what is proved of all others, and
     what float32 keeps of it.
     """
+    from headcount.memory.kernels import FileKernel
     from headcount.theory.kernel_fit import fit_kernel  # numpy and flint: not needed for --help
 
+    require(
+        (kernel is None) != (csv is None),
+        "no kernel" if kernel is None else f"kernel {kernel} and --csv",
+        "a kernel or --csv FILE",
+        "for example headcount fit lag:2 --heads 4",
+    )
+    memory = kernel if csv is None else FileKernel(str(csv))
+    assert memory is not None
     asked: list[int | None] = [None] if heads is None else [*counts(str(heads))]
     if plot is not None:
         check_place(plot)
@@ -72,7 +89,7 @@ def fit(
         for count in asked:
             results.append(
                 fit_kernel(
-                    kernel,
+                    memory,
                     bias=bias,
                     heads=count,
                     tol=tol,
@@ -95,6 +112,8 @@ def fit(
         print_json(found[0] if one else {"kernel": results[0].kernel, "fits": found})
     else:
         console.print(table(results[0]) if one else curve_table(results))
+        if not one:
+            tell_curve(results)
     if results[-1].interrupted:  # what was found is printed; a script learns that it was not all
         raise KeyboardInterrupt
 
@@ -140,6 +159,15 @@ def curve_table(results: "list[KernelFit]") -> Table:
             f"{total:.3g}" if isinstance(total, float) else f"{total[:4]}e{total.split('e')[1]}",
         )
     return made
+
+
+def tell_curve(results: "list[KernelFit]") -> None:
+    """What the columns mean, and where a search with more heads found less."""
+    tell("possible: the best heads found; at least: no such heads come closer, proved")
+    tell("float32, bfloat16: the same heads in that format; sum|a|: their coefficients added up")
+    for result in results:
+        for note in result.notes:
+            tell(f"{result.heads} heads: {note}")
 
 
 def counts(text: str) -> list[int]:

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress
+from headcount.cli.common import console, print_json, progress, safe, tell
 
 if TYPE_CHECKING:
     from headcount.construct import Plan
@@ -31,14 +30,16 @@ def plan(
         int | None, typer.Option(help="longest sequence to serve (default 1024)")
     ] = None,
     standard: Annotated[
-        bool, typer.Option("--standard", help="softmax with RoPE, ALiBi or T5 positions alone")
+        bool,
+        typer.Option(
+            "--standard",
+            help="standard parts alone: softmax; RoPE, ALiBi, T5, learned or sinusoidal positions",
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """For a memory and a tolerance: layers, heads and neurons with each positional bias and
     attention kind, and which to take.
-
-    Example: headcount plan fixed:lags=3 --tol 0.1
     """
     from headcount.construct import plan as make_plan  # jax: not needed for --help
 
@@ -55,31 +56,38 @@ def plan(
     if json:
         print_json(made.to_json(target))
         return
-    show(target, made)
+    show(target, made, standard)
 
 
-def show(target: str, made: "Plan") -> None:
+def show(target: str, made: "Plan", standard: bool = False) -> None:
     """The answer, the table, its footnotes, how to build it."""
     from headcount.construct import plan_words
 
-    console.print(escape(made.words(target)))
-    console.print(
-        f"Error: the largest difference promised or seen, in {made.precision}, on up to"
-        f" {made.length} tokens."
-    )
+    tell(made.words(target))
+    console.print()
     console.print(table(made))
-    console.print("* on the front: no other row is as good in every size and in error")
+    tell(
+        f"error: the largest difference from the target (sup error) that is promised or was seen,"
+        f" in {made.precision}, on up to {made.length} tokens"
+    )
+    tell("*  on the front: no other row is as good in every size and in error")
     for number, text in enumerate(plan_words.footnotes(made)[0], start=1):
-        console.print(f"{number}  {escape(text)}")
+        tell(f"{number}  {text}")
+    if any(row.impossibilities for row in made.rows):
+        tell("sum|a|: the coefficients of the heads added up without their signs")
+    if standard:
+        tell(f"not planned: {plan_words.unplanned(made)}")
+    console.print()
     best = made.recommended
     if best is None or best.architecture is None:
         console.print("recommended: nothing here reaches the tolerance")
         return
-    console.print(
+    tell(
         f"recommended: bias {best.bias}, attention {best.attention}, {best.parameters} parameters;"
-        f" {escape(plan_words.minimum_words(made))}"
+        f" {plan_words.minimum_words(made)}"
     )
-    console.print(f"build it: {escape(made.command(target))}")
+    tell(f"words: headcount explain {best.attention}, headcount explain {best.bias}, …")
+    console.print(f"build it: {safe(made.command(target))}")
 
 
 def table(made: "Plan") -> Table:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headcount.cli.common import console, print_json, progress
+from headcount.cli.common import console, print_json, progress, safe
 from headcount.core.errors import require
 
 
@@ -38,7 +38,9 @@ def serve(
         if json:
             print_json({"folder": str(static), "views": site.views, "bytes": site.size})
         else:
-            console.print(f"{site.views} views written to {static}; serve the folder over HTTP")
+            console.print(
+                f"{site.views} views written to {safe(str(static))}; serve the folder over HTTP"
+            )
         return
     installed = all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn"))
     require(

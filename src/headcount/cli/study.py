@@ -98,10 +98,7 @@ def finite_sample(
     dry_run: DRY = False,
     json: JSON = False,
 ) -> None:
-    """A learning curve taken apart: approximation, precision, estimation, optimisation.
-
-    Example: headcount study finite-sample essential:kernel=exp:0.3 --noise 0.5 --error 0.05
-    """
+    """A learning curve taken apart: approximation, precision, estimation, optimisation."""
     from headcount.studies import finite_sample as verb
 
     fields = changed(model, change)
@@ -138,10 +135,7 @@ def rivals(
     dry_run: DRY = False,
     json: JSON = False,
 ) -> None:
-    """Transformers against recurrences and convolutions on the same memories.
-
-    Example: headcount study rivals lag-30 recall --equal state
-    """
+    """Transformers against recurrences and convolutions on the same memories."""
     from headcount.studies import rivals as verb
 
     if dry_run:
@@ -166,10 +160,7 @@ def robustness(
     dry_run: DRY = False,
     json: JSON = False,
 ) -> None:
-    """Every insight of the paper against other architectures and trainings.
-
-    Example: headcount study robustness 4a 3b --profile smoke
-    """
+    """Every insight of the paper against other architectures and trainings."""
     from headcount.studies import robustness as verb
 
     if dry_run:
@@ -226,10 +217,7 @@ def zoo(
     dry_run: DRY = False,
     json: JSON = False,
 ) -> None:
-    """A model's profile over the whole collection of memories, beside the smallest known.
-
-    Example: headcount zoo gru:width=32 --memory lag-5 --memory recall
-    """
+    """A model's profile over the whole collection of memories, beside the smallest known."""
     from headcount.studies.collection import COLLECTION
 
     if listed:

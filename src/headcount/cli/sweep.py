@@ -125,7 +125,9 @@ def status(
 
 def results(
     store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
-    csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout (the default)")] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="CSV, one row per run (the default in a file or a pipe)")
+    ] = False,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="a Parquet file on stdout; needs the extra `data`")
     ] = False,
@@ -136,12 +138,16 @@ def results(
         ),
     ] = False,
     summary: Annotated[
-        bool, typer.Option("--summary", help="by axis: runs, and smallest, median and largest loss")
+        bool,
+        typer.Option(
+            "--summary",
+            help="by axis: runs, and smallest, median and largest loss (the default on a terminal)",
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
-    """The stored figures as a table on stdout, one row per run, or a summary by axis. Also while a
-    sweep runs.
+    """What a sweep found: a summary by axis, or the stored figures as a table on stdout, one row
+    per run. Also while a sweep runs.
     """
     require(
         not summary or not (csv or parquet or curves),
@@ -169,7 +175,7 @@ def results(
             f"warning: {len(damaged)} damaged rows are left out (headcount sweep computes them"
             f" again): {safe(damaged[0])} …"
         )
-    if summary:
+    if summary or (sys.stdout.isatty() and not (csv or parquet or curves or json)):
         _print_axes(table, json)
     elif json:
         print_json(

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress
+from headcount.cli.common import console, print_json, progress, tell
 from headcount.core.errors import require
 from headcount.core.files import read_mapping, refuse_occupied
 from headcount.core.overrides import with_changes
@@ -39,7 +39,7 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="folder for config.json, model.safetensors and README.md"),
+        typer.Option("-o", "--out", help="folder for the model: config, weights, README, run.py"),
     ] = None,
     example: Annotated[
         bool, typer.Option("--example", help="print a small ready spec and end")
@@ -88,7 +88,7 @@ def train(
     seconds, memory = done.record.seconds, done.record.peak_memory_bytes / 1e6
     console.print(f"{escape(done.record.sentence)}.")
     for line in learned.sentences(done.record.final.get("relative_loss"), TOLD):
-        console.print(escape(line))
+        tell(line)
     console.print(
         f"{seconds['run']:.2f} s (and {seconds['compile']:.2f} s to compile), peak memory"
         f" {memory:.0f} MB, run {run.content_hash}."

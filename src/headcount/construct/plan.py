@@ -122,6 +122,12 @@ class Row:
     claims: tuple[Claim, ...] = ()
     missing: tuple[str, ...] = ()  # fields of the scope that keep the claims silent
 
+    def __repr__(self) -> str:
+        verdict = {True: "reaches", False: "out of reach", None: "undecided"}[self.reachable]
+        a = self.architecture
+        size = "" if a is None else f", {a.layers} layers, {a.heads} heads, {a.width} neurons"
+        return f"Row({self.bias}, {self.attention}, {self.normaliser}: {verdict}{size})"
+
     @property
     def cost(self) -> tuple[int, int, float]:
         """Reachable rows first, common parts before others, then by parameters."""
@@ -311,8 +317,9 @@ class Plan:
         assert best is not None
         parts = f"--bias {best.bias} --normaliser {best.request.normaliser}"
         return (
-            f"headcount build '{target}' --tol {self.tol:g} {parts} --theorem {best.construction}"
-            f" --precision {self.precision} --length {self.length} -o model"
+            f"headcount build '{target}' --tol {self.tol:g} {parts}"
+            f" --construction {best.construction} --precision {self.precision}"
+            f" --length {self.length} -o model"
         )
 
 

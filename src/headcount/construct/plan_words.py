@@ -39,6 +39,8 @@ def sentence(plan: "Plan", target: str) -> str:
         )
     if best is None or best.architecture is None:
         return f"Nothing found here reaches {what}" + (f"; {cannot}." if cannot else ".")
+    if not cannot:
+        cannot = _not_found(plan)
     a = best.architecture
     kind = "softmax " if best.softmax else ""
     where = counted(a.layers, f"{kind}layer", capital=True)
@@ -48,14 +50,42 @@ def sentence(plan: "Plan", target: str) -> str:
     return f"{told} {what}" + (f"; {cannot}." if cannot else ".")
 
 
+def _not_found(plan: "Plan") -> str:
+    """Biases of which every row is undecided: neither weights nor a proof."""
+    found = {row.bias for row in plan.rows if row.reachable is not None}
+    names = list(dict.fromkeys(named(row) for row in plan.rows if row.bias not in found))
+    if not names:
+        return ""
+    return f"with {_listed(names)} none was found, and no proof covers all such models"
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def unplanned(plan: "Plan") -> str:
+    """What `--standard` names and no row of this plan is about, with the reason."""
+    from headcount.construct.plan import FAMILIAR  # the plan imports its words
+
+    planned = {row.bias for row in plan.rows}
+    none = [name for name in ("learned", "sinusoidal") if FAMILIAR[name] is None]
+    told = [f"{_listed(none)} positions (no construction is written)"] if none else []
+    if "table" not in planned:
+        told.append("T5 (its buckets do not tell these lags apart)")
+    return "; ".join(told)
+
+
 def cells(row: "Row") -> list[str]:
     """One line of the table."""
     a = row.architecture
     verdict = {True: "yes", False: "no", None: "undecided"}[row.reachable]
-    kind = row.request.normaliser if row.softmax else "–"
+    kind = "–"
+    if row.softmax:  # "softmax-bos" under the heading "softmax" is "bos"
+        kind = row.request.normaliser.removeprefix("softmax").removeprefix("-") or "plain"
     sizes = ["–"] * 4 if a is None else [str(a.layers), str(a.heads), str(a.width)]
     if a is not None:
-        sizes.append(str(row.parameters))
+        count = row.parameters or 0
+        sizes.append(str(count) if count < 1_000_000 else f"{count:.0e}")
     return [named(row), kind, *sizes, "–" if a is None else f"{row.worst:.2g}", verdict]
 
 
@@ -107,9 +137,9 @@ def html(plan: "Plan") -> str:
 
 def figure(plan: "Plan") -> "Figure":
     """Error against parameters."""
-    from matplotlib.figure import Figure  # not needed for a plan
+    from headcount.core.picture import Picture  # not needed for a plan
 
-    made = Figure(figsize=(6, 4), layout="constrained")
+    made = Picture(figsize=(6, 4), layout="constrained")
     axes = made.add_subplot()
     floor = plan.tol * 1e-12
     for row in plan.rows:

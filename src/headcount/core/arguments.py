@@ -141,6 +141,18 @@ def _is_a(value: Any, hint: Any) -> bool:
     return isinstance(value, hint)
 
 
+def require_parts(made: Any, **kinds: type) -> None:
+    """Refuse an object whose fields are not of these kinds."""
+    for name, kind in kinds.items():
+        value = getattr(made, name)
+        require(
+            isinstance(value, kind),
+            f"{type(made).__name__}: {name} is {shown(value)}",
+            in_words(kind),
+            f"see help({type(made).__name__})",
+        )
+
+
 WORDS: dict[Any, str] = {
     int: "a whole number",
     float: "a real number",
@@ -154,6 +166,8 @@ WORDS: dict[Any, str] = {
 def in_words(hint: Any) -> str:
     """A type as a message names it."""
     origin, members = get_origin(hint), get_args(hint)
+    if getattr(hint, "__module__", "").startswith("jax"):
+        return "an array"
     if hint in WORDS:
         return WORDS[hint]
     if origin in (typing.Union, types.UnionType):

@@ -82,7 +82,7 @@ def machine_fault(error: BaseException) -> str | None:
 
 def nearest(name: str, choices: Iterable[str]) -> str:
     """' (nearest: x)' for a misspelt name, or '' when nothing is close."""
-    close = difflib.get_close_matches(name[:LONGEST], list(choices), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name)[:LONGEST], list(choices), n=1, cutoff=0.5)
     return f" (nearest: {close[0]!r})" if close else ""
 
 

@@ -15,9 +15,9 @@ def line_plot(
     """A `matplotlib.figure.Figure` with a line per name; values that are missing, not finite or (on
     a logarithmic axis) not positive are left out.
     """
-    from matplotlib.figure import Figure  # heavy: only where a figure is asked for
+    from headcount.core.picture import Picture  # heavy: only where a figure is asked for
 
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = Picture(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
     for (name, values), marker in zip(lines.items(), "os^DvPX*" * len(lines), strict=False):
         shown = [

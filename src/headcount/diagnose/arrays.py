@@ -119,7 +119,7 @@ def _parts(x: Any) -> list[np.ndarray]:
 def _numbers(value: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "c":
+        if array.dtype.kind == "c":  # NumPy would drop the imaginary part
             raise TypeError
         if array.dtype.kind not in "iufb":
             array = array.astype(float)

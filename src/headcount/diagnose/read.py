@@ -79,7 +79,8 @@ def _check_wish(tokens: str | None) -> None:
 
 def _array_file(path: Path, tokens: str | None) -> Sequences:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        # mapped, so that a header which promises more than the file holds is refused
+        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
     except (OSError, ValueError, EOFError, KeyError) as error:
         raise InputError(
             f"cannot read {path} ({' '.join(str(error).split())[:120]})",

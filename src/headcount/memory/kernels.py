@@ -365,6 +365,9 @@ def _table(text: str) -> np.ndarray:
     ]
     header = [cell.lower() for cell in rows[0]] if rows and not _numeric(rows[0]) else None
     numbers = [[float(cell) for cell in row] for row in rows[1 if header else 0 :]]
+    for row in numbers if header else []:
+        if len(row) != len(header or row):
+            raise ValueError(f"{len(row)} values under the header {', '.join(header or [])}")
     values = np.array(numbers, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 2 or len(values) < 2:
         return values

@@ -9,18 +9,24 @@ test compares the two over the whole registry.
 import abc
 import dataclasses
 import enum
-from typing import ClassVar, NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.core.errors import require
+from headcount.core.arguments import fits
+from headcount.core.errors import require, shown
 from headcount.core.registry import Registry
+from headcount.core.sizes import require_memory
 from headcount.memory.inputs import AbstractInputs
 from headcount.memory.kernels import AbstractKernel
 from headcount.memory.read import AbstractRead
 from headcount.memory.readouts import AbstractReadout, Weights
+
+SURELY_FITS = 1e8  # bytes: what no machine is asked about
 
 
 class Batch(NamedTuple):
@@ -77,6 +83,12 @@ class AbstractTarget(abc.ABC):
     kind: ClassVar[str]
     causal: ClassVar[bool] = True  # False: the answer is the next token, as for a corpus
     read: AbstractRead  # default read position(s)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Every target's `sample` refuses the same way, so that none has to."""
+        super().__init_subclass__(**options)
+        if "sample" in cls.__dict__:
+            cls.sample = _refusing(cls.__dict__["sample"])  # type: ignore[method-assign]
 
     @property
     @abc.abstractmethod
@@ -165,6 +177,30 @@ class AbstractTarget(abc.ABC):
             f"at least {self.shortest} (every lag must fit)",
             "use longer sequences or shorter lags",
         )
+
+
+def _refusing(sample: Callable[..., Batch]) -> Callable[..., Batch]:
+    """The same, behind checks of its arguments and of the memory that they ask for."""
+
+    @functools.wraps(sample)
+    def call(self: AbstractTarget, key: jax.Array, batch: int, length: int) -> Batch:
+        for name, value, hint in (
+            ("key", key, jax.Array),
+            ("batch", batch, int),
+            ("length", length, int),
+        ):
+            require(
+                fits(value, hint) and (name == "key" or value >= 1),
+                f"{self.kind}: {name} {shown(value)}",
+                "a JAX key" if name == "key" else "a whole number of at least 1",
+                "for example sample(jax.random.key(0), 8, 64)",
+            )
+        needed = 4.0 * batch * length * max(self.dim, 1)
+        if needed > SURELY_FITS:
+            require_memory(needed, f"{batch} sequences of {length} tokens", "ask for fewer")
+        return sample(self, key, batch, length)
+
+    return call
 
 
 class AbstractMemory(AbstractTarget):

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from headcount.core.arguments import require_parts
 from headcount.model import causal, paths
 from headcount.model.biases.base import AbstractBias
 from headcount.model.normalisers import AbstractNormaliser
@@ -47,6 +48,9 @@ class Attention(eqx.Module):
     normaliser: AbstractNormaliser
     w_value: jax.Array  # [H, v, D]
     w_out: jax.Array  # [H, D, v]
+
+    def __check_init__(self) -> None:
+        require_parts(self, score=AbstractScore, bias=AbstractBias, normaliser=AbstractNormaliser)
 
     @classmethod
     def init(

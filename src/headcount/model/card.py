@@ -90,7 +90,10 @@ def _spaces(spaces: Sequence[NamedSpace]) -> str:
         f"| {s.name} | {s.start}–{s.stop - 1} | layer {s.layer}, {s.part} | {_cell(s.holds)} |"
         for s in spaces
     ]
-    head = ["| subspace | coordinates | holds it after | why |", "|---|---|---|---|"]
+    head = [
+        "| subspace | coordinates | holds it after | why, before rounding |",
+        "|---|---|---|---|",
+    ]
     return "\n".join(["## The stream by name", "", *head, *rows])
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import jax
 import pydantic
 
+from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.core.registry import recipe
 from headcount.core.spec import Spec
@@ -50,6 +51,7 @@ class ModelSpec(Spec):
         )
         return self
 
+    @checked
     def build(
         self, key: jax.Array, *, dim: int = 0, vocabulary: int | None = None, outputs: int = 1
     ) -> Transformer:
@@ -61,6 +63,12 @@ class ModelSpec(Spec):
             f"dim {dim} and vocabulary {vocabulary}",
             "one of the two",
             "give dim for real tokens, else vocabulary",
+        )
+        require(
+            outputs >= 1 and (vocabulary is None or vocabulary >= 1),
+            f"{outputs} outputs, vocabulary {vocabulary}",
+            "at least 1",
+            "for example outputs=1",
         )
         embed, place, out, *layer_keys = jax.random.split(key, 3 + self.layers)
         position = positions.build(self.position, self.width, place)

@@ -15,6 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from headcount.core.arguments import require_parts
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel, check_call
@@ -35,6 +36,16 @@ class Layer(eqx.Module):
     attention_norm: AbstractNorm
     ffn_norm: AbstractNorm
     residual: bool = eqx.field(static=True)  # False: the last FFN of the paper, which reads out
+
+    def __check_init__(self) -> None:
+        require_parts(
+            self,
+            attention=Attention,
+            ffn=AbstractFFN,
+            attention_norm=AbstractNorm,
+            ffn_norm=AbstractNorm,
+            residual=bool,
+        )
 
     def __call__(self, stream: Stream, rows: np.ndarray) -> jax.Array:
         """The stream after this layer at the rows.  [B, R, D or o]"""

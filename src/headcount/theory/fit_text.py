@@ -29,12 +29,13 @@ def title(fit: "KernelFit") -> str:
 
 
 def four_numbers(fit: "KernelFit") -> list[Row]:
-    """Promised, possible with its floor, representable; learned is what training finds."""
+    """Promised, possible with its floor, representable, and who tells what is learned."""
     rows = [_promised(fit), _possible(fit), _bound(fit)]
     for name, held in fit.rounded.items():
         value = f"{held.error[fit.norm]:.4g}" if held.finite else "overflows"
         kept = f"the same heads computed in {name}: what a model in that format has"
         rows.append(("representable", value, kept))
+    rows.append(("learned", "-", "what training finds is not computed here: headcount train"))
     tail = fit.errors.tail
     if tail.included and tail.bound > 1e-9 * fit.error.l1:
         rows.append(("tail", f"{tail.bound:.2g}", f"l1 beyond lag {tail.start - 1}: {tail.reason}"))
@@ -78,8 +79,8 @@ def _possible(fit: "KernelFit") -> Row:
     total = fit.coefficient_sum
     shown = f"{total:.3g}" if isinstance(total, float) else f"{total[:4]}e{total.split('e')[1]}"
     said = (
-        f"the best heads found reach this ({fit.method}; sum|a| = {shown},"
-        f" {fit.digits_lost:.1f} digits lost to cancellation)"
+        f"the best heads found reach this; their coefficients add up to sum|a| = {shown} without"
+        f" signs, which costs {fit.digits_lost:.1f} digits (method: {fit.method})"
     )
     return "possible", f"{fit.error[fit.norm]:.4g}", said
 
@@ -118,9 +119,9 @@ def _table(header: Row, rows: list[Row]) -> str:
 
 def figure(fit: "KernelFit") -> Any:
     """Kernel and fit above, residual below, by lag."""
-    from matplotlib.figure import Figure
+    from headcount.core.picture import Picture
 
-    made = Figure(figsize=(8, 6), layout="constrained")
+    made = Picture(figsize=(8, 6), layout="constrained")
     upper, lower = made.subplots(2, 1, sharex=True)
     target, drawn = fit.target, fit.drawn()
     lags, steps = range(len(target)), {"drawstyle": "steps-mid"}
@@ -140,9 +141,9 @@ def figure(fit: "KernelFit") -> Any:
 
 def curve_figure(fits: "list[KernelFit]") -> Any:
     """Error and certified floor against the number of heads."""
-    from matplotlib.figure import Figure
+    from headcount.core.picture import Picture
 
-    made = Figure(figsize=(7, 4.5), layout="constrained")
+    made = Picture(figsize=(7, 4.5), layout="constrained")
     axes = made.subplots()
     heads = [fit.heads for fit in fits]
     errors = [fit.error[fit.norm] for fit in fits]

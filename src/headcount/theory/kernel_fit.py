@@ -25,7 +25,7 @@ from headcount.core.claims import Claim, Norm, Status
 from headcount.core.errors import CheckFailed, InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
-from headcount.memory.kernels import AbstractKernel, ArrayKernel, kernels
+from headcount.memory.kernels import AbstractKernel, ArrayKernel, FileKernel, kernels
 from headcount.theory.balls import precision
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.heads import FAMILIES, SHAPED, family
@@ -271,7 +271,10 @@ def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
         return kernel, built
     if isinstance(built, ArrayKernel):
         return f"array of {len(built.numbers)} lags", built
-    return f"{built.kind}:{','.join(str(v) for v in vars(built).values())}", built
+    if isinstance(built, FileKernel):
+        return built.path, built
+    values = (getattr(built, field.name) for field in dataclasses.fields(built))  # type: ignore[arg-type]
+    return f"{built.kind}:{','.join(map(str, values))}", built
 
 
 def _check_parameters(kernel: AbstractKernel) -> None:

@@ -45,6 +45,14 @@ def test_what_is_put_comes_back_bit_for_bit(path):
     assert found.stored.endswith("+00:00")
 
 
+def test_readers_leave_no_side_files_either(path):
+    with Store(path, read_only=True) as store:
+        assert list(store.specs()) == IDS
+        with pytest.raises(StoreError):
+            store.put(row(IDS[0]))
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
 def test_specs_come_back_in_order_and_a_second_adding_changes_nothing(path):
     with Store(path) as store:
         store.add({id: canonical_json(SPECS[id]) for id in reversed(IDS)})

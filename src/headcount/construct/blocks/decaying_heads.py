@@ -139,7 +139,9 @@ def refuse_weight(problem: Problem, tol: float, precision: Precision) -> None:
         f"lag {problem.kernel.T} within {tol:g} by {bias} heads needs sum|a| >="
         f" {weight_for(problem, tol)}, however many heads"
     )
-    fix = "use --bias peak, table or rope (one head per lag), or --theorem composed (short lags)"
+    fix = (
+        "use --bias peak, table or rope (one head per lag), or --construction composed (short lags)"
+    )
     most = f"at most {problem.budget:.3g}, what {precision} can add up to this tolerance"
     raise Unreachable(got, most, fix, (claim,))
 

@@ -24,6 +24,7 @@ import numpy as np
 from headcount.construct.blocks.layers import Head, attention
 from headcount.construct.blocks.space import Space
 from headcount.construct.draft import Bound, Request
+from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel
 from headcount.model.attention import Attention
 from headcount.model.biases import Lin, Log, Log1p
@@ -209,6 +210,12 @@ def offsets(curves: Sequence[Decay | AbstractShape]) -> np.ndarray:
 
 def bias_of(curves: Sequence[Decay | AbstractShape], request: Request) -> AbstractBias:
     """The model's bias with these curves."""
+    require(
+        curves,
+        "no curve is left: the best sum of so few heads is 0",
+        "heads that help",
+        "allow more heads, or use --bias peak, table or rope",
+    )
     decays = np.array([curve.rate for curve in curves if isinstance(curve, Decay)])
     if len(decays):
         slowest = SLOWEST if request.normaliser == "softmax-bos" else 0.0

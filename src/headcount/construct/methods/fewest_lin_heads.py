@@ -203,7 +203,7 @@ class FewestLinHeads(AbstractSum):
         beside, alone = sum(target.lags), sum(T + 1 for T in target.lags)
         if request.heads not in (None, beside, alone):
             got = f"{request.heads} heads, where T per lag are {beside} and T + 1 are {alone}"
-            reasons.append(Refusal(RefusalKind.HEADS, got, expected="--theorem fixed"))
+            reasons.append(Refusal(RefusalKind.HEADS, got, expected="--construction fixed"))
         return reasons
 
     def weights(self, target: FixedMemory, request: Request) -> Draft:

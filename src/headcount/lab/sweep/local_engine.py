@@ -33,6 +33,7 @@ from headcount.lab.sweep.engine import (
 )
 
 FAILED_STARTS = 3  # so many workers in a row that die before they are ready: more are no use
+MOST_WORKERS = 1024  # processes of one machine
 TAIL = 600  # characters of a dead worker's log that are shown
 END_SECONDS = 5.0
 
@@ -124,9 +125,9 @@ class LocalEngine(AbstractEngine):
     def __init__(self, workers: int | None = None, pin: bool = False):
         self._count = cores() if workers is None else workers
         require(
-            self._count >= 1,
+            1 <= self._count <= MOST_WORKERS,
             f"workers {workers}",
-            "at least 1",
+            f"from 1 to {MOST_WORKERS}",
             "give a number, or leave it out for one per core",
         )
         self.pin = pin

@@ -26,6 +26,7 @@ from headcount.lab.sweep.engine import (
 )
 from headcount.lab.sweep.local_engine import one_thread
 
+MOST_WORKERS = 100_000  # processes of a cluster
 COUNT_SECONDS = 5.0  # a cluster may grow: its cores are counted again so often
 
 
@@ -43,9 +44,9 @@ class RayEngine(AbstractEngine):
             "pip install 'headcount[ray]'",
         )
         require(
-            workers is None or workers >= 1,
+            workers is None or 1 <= workers <= MOST_WORKERS,
             f"workers {workers}",
-            "at least 1",
+            f"from 1 to {MOST_WORKERS}",
             "give a number, or leave it out for one per core",
         )
         self.address, self.workers = address, workers

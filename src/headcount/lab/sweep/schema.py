@@ -182,6 +182,7 @@ def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Conne
         "a file in an existing folder",
         "create the folder first",
     )
+    _refuse_name(path)
     if path.exists():
         _refuse(path, steps, _version(path))
     with readable_errors(path):
@@ -198,6 +199,7 @@ def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Conne
 
 def connect_read_only(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Connection:
     """Open for reading, also while a sweep writes."""
+    _refuse_name(path)
     require(
         path.is_file(),
         f"there is no store {path}",
@@ -212,7 +214,21 @@ def connect_read_only(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sql
         f"schema {len(steps)}",
         "bring it up to date: run headcount sweep on it once",
     )
-    return _readable(path)
+    return _reading(path)
+
+
+def _refuse_name(path: Path) -> None:
+    """A name that no file can have: too long, with a null byte, a link to itself."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"store {path} ({getattr(error, 'strerror', None) or error})",
+            "a file that can be opened",
+            "give another name",
+        ) from None
 
 
 def _version(path: Path) -> int:
@@ -245,13 +261,27 @@ def _version(path: Path) -> int:
     return 0 if application == 0 and version == 0 and tables == 0 else -1
 
 
+def _address(path: Path) -> str:
+    return f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A store that is only read. SQLite lets no read-only connection take WAL's side files away
+    when the last one leaves, so this one could write, and is told not to.
+    """
+    try:
+        connection = _looked_at(f"{_address(path)}?mode=rw")
+        connection.execute("PRAGMA query_only=ON")
+        return connection
+    except sqlite3.DatabaseError:  # a folder or a disk that takes no files
+        return _readable(path)
+
+
 def _readable(path: Path) -> sqlite3.Connection:
     """Read-only; where the folder cannot be written to and nobody writes, WAL's side files are
     done without.
     """
-    address = (
-        f"file:{str(path.resolve()).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
-    )
+    address = _address(path)
     with readable_errors(path):
         try:
             return _looked_at(f"{address}?mode=ro")

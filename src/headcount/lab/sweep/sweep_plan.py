@@ -18,6 +18,7 @@ from typing import Annotated, Any, Self
 
 import pydantic
 
+from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require
 from headcount.core.files import SPEC_ENDINGS, read_mapping
 from headcount.core.overrides import with_values
@@ -88,6 +89,7 @@ class SweepPlan(Spec):
         return self
 
     @classmethod
+    @checked
     def read(cls, path: str | Path) -> Self:
         """The plan of a YAML, TOML or JSON file."""
         path = Path(path)
