@@ -18,7 +18,7 @@ import headcount as hc
 from headcount.core.files import read_mapping
 from headcount.core.overrides import with_changes
 from headcount.core.sizes import MEMORY, MINUTES
-from tests.fuzz.in_process import run
+from tests.command import run
 from tests.fuzz.strategies import (
     FILE_NAMES,
     FILE_TEXTS,
