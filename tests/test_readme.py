@@ -26,7 +26,7 @@ def blocks(language: str):
 
 def registers(code: str) -> bool:
     """It adds to a registry, which other tests of this process would meet."""
-    return bool(re.search(r"@\w+\.register\b", code))
+    return bool(re.search(r"@[\w.]+\.register\b", code))
 
 
 @pytest.mark.parametrize(
