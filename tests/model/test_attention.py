@@ -83,7 +83,7 @@ def each_with_two(biases, normalisers):
             yield pytest.param(bias, normaliser, id=f"{normaliser.kind}-{bias.kind}", marks=marks)
 
 
-@pytest.mark.parametrize(("bias", "normaliser"), each_with_two(EXTREMES, DIVIDED))
+@pytest.mark.parametrize(("bias", "normaliser"), list(each_with_two(EXTREMES, DIVIDED)))
 def test_fast_paths_equal_dense_weights_on_long_sequences_and_extreme_rates(bias, normaliser, x64):
     bias, normaliser = (
         jax.tree.map(lambda w: w.astype(jnp.float64), part) for part in (bias, normaliser)
