@@ -96,15 +96,6 @@ def test_lags_are_split_evenly():
     assert all(sum(split(lag, layers)) == lag for lag in range(1, 9) for layers in (1, 2, 3))
 
 
-def test_two_layers_reach_what_one_does_not():
-    one, two = composed_numbers(4, 1), composed_numbers(4, 2)
-    assert two.float32 < one.float32
-    assert two.bfloat16 < one.bfloat16
-    assert two.floor == two.float32
-    assert "as it draws them" in two.note
-    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
-
-
 @pytest.mark.slow
 def test_depth_brings_lags_into_reach():
     one, two = composed_numbers(8, 1), composed_numbers(8, 2)
@@ -139,6 +130,15 @@ def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
     numbers = composed_numbers(lag, 1)
     assert numbers.float32 <= float32
     assert numbers.bfloat16 <= bfloat16
+
+
+def test_two_layers_reach_what_one_does_not():
+    one, two = composed_numbers(4, 1), composed_numbers(4, 2)
+    assert two.float32 < one.float32
+    assert two.bfloat16 < one.bfloat16
+    assert two.floor == two.float32
+    assert "as it draws them" in two.note
+    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
 
 
 @pytest.mark.slow

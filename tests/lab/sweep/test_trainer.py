@@ -22,6 +22,12 @@ SMALL = {"heads": 2, "width": 8, "hidden": 8, "attention": "dp-free"}
 QUICK = {"steps": 4, "batch": 256, "length": 32, "log": 4, "evaluation": {"batches": 1}}
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    # compiled once for all tests here
+    monkeypatch.setenv("HEADCOUNT_CACHE", str(tmp_path_factory.getbasetemp() / "programs"))
+
+
 def specs(model, seeds=3, **train):
     base = {"memory": "fixed:lags=3,readout=linear", "model": model, "train": {**QUICK, **train}}
     return [RunSpec.from_values({**base, "seed": seed}) for seed in range(seeds)]
