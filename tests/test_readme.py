@@ -24,8 +24,25 @@ def blocks(language: str):
             yield pytest.param(text, id=f"{page.name}-{i}")
 
 
-@pytest.mark.parametrize("code", list(blocks("python")))
-def test_python_blocks_run(code, tmp_path):
+def registers(code: str) -> bool:
+    """It adds to a registry, which other tests of this process would meet."""
+    return bool(re.search(r"@[\w.]+\.register\b", code))
+
+
+@pytest.mark.parametrize(
+    "code", [block for block in blocks("python") if not registers(block.values[0])]
+)
+def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
+    """In this process, as the commands below; every warning is an error here too."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "<block>", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "code", [next(blocks("python")), *(b for b in blocks("python") if registers(b.values[0]))]
+)
+def test_python_blocks_run_in_a_process_of_their_own(code, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
     )

@@ -20,7 +20,7 @@ from headcount.theory.heads import family
 from headcount.theory.problem import DEFAULT_WINDOW, Norm, Problem
 from tests.brute.oracle import Found, Question, best_found, exact_error
 
-QUICK, ALL, BATCH = 45, 10_000, 250
+QUICK, ALL, BATCH = 25, 10_000, 250
 EMPTY_LAGS = ("lag", "window", "array")  # kernels that end
 
 

@@ -3,26 +3,14 @@ error on stderr.
 """
 
 import json
-import os
-import subprocess
-import sys
 
 from headcount.cli.listing import registries
-
-
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "headcount.cli", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "150"},
-    )
+from tests.command import run, run_alone
 
 
 def test_help_names_every_verb():
-    done = run("--help")
-    assert done.returncode == 0
+    done = run_alone("--help")
+    assert done.code == 0
     for verb in ("fit", "reproduce", "list", "doctor"):
         assert verb in done.stdout
 
@@ -51,7 +39,7 @@ def test_list_gives_every_entry_with_formula_and_reference():
 
 def test_list_for_people_shows_formulas_with_brackets():
     done = run("list", "bias")
-    assert done.returncode == 0
+    assert done.code == 0
     assert "b_h[s]" in done.stdout
 
 
@@ -60,4 +48,4 @@ def test_doctor_reports_versions_and_float64():
     assert found["x64_on_demand"] is True
     assert found["versions"]["jax"]
     assert "torch" in found["extras"]
-    assert run("doctor").returncode == 0
+    assert run("doctor").code == 0

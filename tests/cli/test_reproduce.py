@@ -6,26 +6,26 @@ import json
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.command import run, run_alone
 
 
 @pytest.fixture(scope="module")
 def rates(tmp_path_factory):
     """A reproduction that trains nothing."""
     place = tmp_path_factory.mktemp("rates")
-    return place, run("reproduce", "Rates", "--profile", "smoke", "--json", cwd=place)
+    return place, run_alone("reproduce", "Rates", "--profile", "smoke", "--json", folder=place)
 
 
 @pytest.mark.slow  # `tests/test_pipeline.py` makes the same from Python
 def test_rates_alone(rates):
     place, done = rates
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["verdicts"], told["profile"]) == ([], "smoke")
     folder = place / "reproduction-smoke-rates"  # a selection has a folder of its own
     assert (place / told["report"]).samefile(folder / "report.html")
     assert json.loads((folder / "verdicts.json").read_text())["experiments"] == ["rates"]
-    again = run("reproduce", "rates", "--profile", "smoke", "--json", cwd=place)
+    again = run_alone("reproduce", "rates", "--profile", "smoke", "--json", folder=place)
     assert json.loads(again.stdout)["seconds"] < told["seconds"]  # tables are kept in the store
     assert "Fitted slopes" in (folder / "report.html").read_text()
     assert list((folder / "figures").glob("rates-*.svg"))
@@ -43,8 +43,8 @@ def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(rates, 
     place, _ = rates
     folder = place / "reproduction-smoke-rates"
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = run("reproduce", *arguments, "-o", folder.name, cwd=place)
-    assert done.returncode == 2
+    done = run("reproduce", *arguments, "-o", folder.name, folder=place)
+    assert done.code == 2
     assert words in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
@@ -57,8 +57,8 @@ def test_a_corpus_that_is_too_small_is_refused_before_anything_runs(texts, words
     (tmp_path / "texts").mkdir()
     for name, text in texts.items():
         (tmp_path / "texts" / name).write_text(text)
-    done = run("reproduce", "1a", "--profile", "full", "--corpus", "texts", cwd=tmp_path)
-    assert done.returncode == 2
+    done = run("reproduce", "1a", "--profile", "full", "--corpus", "texts", folder=tmp_path)
+    assert done.code == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
     assert words in line

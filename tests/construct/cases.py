@@ -7,15 +7,12 @@ Cases with `slow` are near relatives of others: they run with the full-size chec
 CASES: list[tuple[str, dict]] = [
     # fixed: Theorem 3.1
     ("fixed:lags=1", {"bias": "log", "tol": 1e-3, "length": 32}),
-    ("fixed:lags=1+2", {"bias": "lin", "tol": 0.1, "length": 32}),
+    ("fixed:lags=1+2", {"slow": True, "bias": "lin", "tol": 0.1, "length": 32}),
     (
         "fixed:lags=1+2,readout=product",
         {"slow": True, "bias": "log", "tol": 0.1, "length": 32, "normaliser": "softmax-tail"},
     ),
-    (
-        "fixed:lags=1",
-        {"slow": True, "bias": "lin", "heads": 2, "length": 32, "normaliser": "softmax-bos"},
-    ),
+    ("fixed:lags=1", {"bias": "lin", "heads": 2, "length": 32, "normaliser": "softmax-bos"}),
     (
         "fixed:lags=1",
         {"slow": True, "bias": "log1p", "heads": 3, "length": 24, "normaliser": "softmax"},
@@ -66,7 +63,7 @@ CASES: list[tuple[str, dict]] = [
     # essential: Theorem 5.1
     (
         "essential:kernel=power:1.5",
-        {"bias": "lin", "tol": 0.05, "length": 24, "normaliser": "softmax-bos"},
+        {"bias": "lin", "tol": 0.2, "length": 24, "normaliser": "softmax-bos"},
     ),
     ("essential:kernel=exp:0.3,readout=teacher", {"bias": "lin", "tol": 0.01, "length": 24}),
     # minimal: T + 1 heads

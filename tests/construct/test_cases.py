@@ -90,7 +90,21 @@ def test_float32_model_is_as_good_as_told(index):
     )
 
 
-@everything
+SAVED = ("recall", "prop42:read=all", "fixed:lags=1+3", "fixed:lags=4", "adaptive")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(
+            i,
+            id=f"{target}-{i}",
+            # the parts of models are saved and loaded one by one in tests/contracts/test_models.py
+            marks=() if target.startswith(SAVED) and "slow" not in options else pytest.mark.slow,
+        )
+        for i, (target, options) in enumerate(CASES)
+    ],
+)
 def test_saved_and_loaded_model_gives_the_same_bits(index, tmp_path):
     found = made(index)
     found.save(tmp_path / "model", CASES[index][0])

@@ -24,7 +24,9 @@ MODELS = [
     ("folded", "fixed:lags=4", {"bias": "rope", "normaliser": "softmax-tail"}),
     ("shaped", "fixed:lags=4", {"bias": "rope", "normaliser": "softmax"}),
     ("composed", "fixed:lags=2", {"bias": "lin", "normaliser": "none"}),
-    ("adaptive", "prop42", {"bias": "lin", "normaliser": "none"}),
+    pytest.param(
+        "adaptive", "prop42", {"bias": "lin", "normaliser": "none"}, marks=pytest.mark.slow
+    ),
     ("tmx", "adaptive:lag_functions=bits+bits", {"bias": "log", "normaliser": "softmax-sink"}),
     ("adaptive", "adaptive:lag_functions=bits", {"bias": "log", "normaliser": "none"}),
     ("peak-tmx", "prop42", {"bias": "peak", "normaliser": "softmax-sink"}),

@@ -3,11 +3,12 @@
 For each case: equal to the independent float64 reference at every position and at one; causal;
 finite gradients; works in float32 and bfloat16; saved and loaded bit for bit, with a `run.py` that
 answers the same. One compiled function a case, because compiling is what takes time. Quick cases
-hold every registered part, and each pair of parts that meets in code of its own (`parts`); the
-other combinations are slow.
+hold every registered part, and each pair of parts that meets in code of its own (`covering`); one
+part at a time is slow.
 """
 
 import functools
+import itertools
 import runpy
 
 import equinox as eqx
@@ -82,28 +83,75 @@ def unique(cases):
     return list({name(case): case for case in cases}.values())
 
 
+def along(cases, *others):
+    """Cases that also try parts which do not meet theirs: so many more for the same price."""
+    cases = list(cases)
+    return [case | (others[i] if i < len(others) else {}) for i, case in enumerate(cases)]
+
+
+def covering():
+    """Few cases that hold every part, and every pair of parts that meets in code of its own."""
+    kinds = [text(normalisers, normaliser) for normaliser in normalisers.names()]
+    curves = [text(biases, bias) for bias in biases.names()]
+    turn = itertools.cycle(kinds)
+    free = [
+        {"attention": "dp-free", "bias": bias} for bias in curves if bias != OPTIONS["bias"]["lin"]
+    ]
+    yield from along(
+        [{**case, "normaliser": next(turn)} for case in free],
+        *({"ffn": ffn} for ffn in ffns.names() if ffn != "precision"),
+        *({"position": text(positions, position)} for position in positions.names()),
+        {"position": text(positions, "learned"), "vocabulary": 5},
+        {"vocabulary": 40},
+    )
+    for normaliser in kinds:
+        yield {"attention": "dp-free", "bias": OPTIONS["bias"]["lin"], "normaliser": normaliser}
+    yield from along(
+        [{"attention": "dot", "bias": bias, "normaliser": next(turn)} for bias in curves],
+        *({"norm": norm, "layers": 2, "readout": "linear"} for norm in norms.names()),
+        {"vocabulary": 5},
+    )
+    for score in ("tmx", "peak-tmx"):
+        for bias in ("lin", "log", "table"):
+            normaliser = "none" if (score, bias) == ("tmx", "lin") else "softmax-sink"
+            yield {"attention": score, "bias": text(biases, bias), "normaliser": normaliser}
+    yield {"ffn": "precision", "attention": "dp-free", "bias": "log1p"}
+    yield {"ffn": "precision:rounding=log"}
+
+
 def parts(case: dict) -> set:
     """What a case tries: each of its parts; bias, normaliser and tokens beside its score; and its
     normaliser with lin heads (a recurrence) or with others (a convolution)."""
-    score, bias, normaliser = (case.get(field) for field in ("attention", "bias", "normaliser"))
+    whole = {"attention": "dot", "bias": "none", "normaliser": "softmax", **case}
+    score, bias, normaliser = (whole[field] for field in ("attention", "bias", "normaliser"))
+    bias = bias.removesuffix(":high=2")
     return {
-        *case.items(),
+        *({**case, "bias": bias}.items()),
         ("bias", score, bias),
         ("normaliser", score, normaliser),
         ("tokens", score, case.get("vocabulary")),
-        ("path", normaliser, str(bias).startswith("lin")),
+        *([("path", normaliser, bias.startswith("lin"))] if score == "dp-free" else []),
     }
 
 
 def marked(cases: list[dict]) -> list:
-    """Cases that try nothing new are slow."""
-    seen: set = set()
-    params = []
-    for case in cases:
-        marks = pytest.mark.slow if parts(case) <= seen else ()
-        params.append(pytest.param(case, id=name(case), marks=marks))
-        seen |= parts(case)
-    return params
+    """The covering cases, then all others, which are slow."""
+    quick = {name(case): case for case in covering()}
+    return [
+        *(pytest.param(case, id=key) for key, case in quick.items()),
+        *(
+            pytest.param(case, id=name(case), marks=pytest.mark.slow)
+            for case in cases
+            if name(case) not in quick
+        ),
+    ]
+
+
+def test_the_quick_cases_try_what_all_cases_try():
+    def tried(cases):
+        return set().union(*map(parts, cases))
+
+    assert tried(cases()) - tried(covering()) == set()
 
 
 @functools.cache
@@ -167,16 +215,26 @@ def test_contract(case, x64, tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    "case",
-    marked(
-        [
-            c
-            for c in unique(cases())
-            if c.get("attention") != "dot" or c.get("bias") in (None, "lin", "rope")
-        ][::3]
-    ),
-)
+def narrow():
+    """One in four of the covering cases, and others."""
+    quick = list(covering())[::4]
+    named = {name(case) for case in quick}
+    others = [
+        case
+        for case in unique(cases())
+        if case.get("attention") != "dot" or case.get("bias") in (None, "lin", "rope")
+    ][::3]
+    return [
+        *(pytest.param(case, id=name(case)) for case in quick),
+        *(
+            pytest.param(case, id=name(case), marks=pytest.mark.slow)
+            for case in others
+            if name(case) not in named
+        ),
+    ]
+
+
+@pytest.mark.parametrize("case", narrow())
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_smaller_floats_stay_in_their_type_and_near_the_reference(case, dtype):
     case = dict(case)

@@ -49,6 +49,7 @@ EXAMPLES = {
     **{name: [text] for name, (text, _) in NAMED.items()},
 }
 TEXTS = [text for texts in EXAMPLES.values() for text in texts]
+FIRST = [EXAMPLES[kind][0] for kind in ("fixed", "adaptive", "essential")]
 BATCH = 3
 SHORT = (1, 2, 5)
 
@@ -111,7 +112,16 @@ def test_every_entry_has_an_example():
     assert sorted(EXAMPLES) == targets.names()
 
 
-@pytest.mark.parametrize("text", [texts[0] for texts in EXAMPLES.values()])
+EAGER = ("fixed", "adaptive", "essential", "recall", "series")  # op by op: slow to compile
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(texts[0], marks=() if kind in EAGER else pytest.mark.slow)
+        for kind, texts in EXAMPLES.items()
+    ],
+)
 def test_sample_under_jit_equals_eager(text):
     target = targets.build(text)
     eager = target.sample(jax.random.key(0), BATCH, comfortable(target))
@@ -151,8 +161,19 @@ def test_keys_differ(target):
     assert not np.array_equal(drawn(target, 0).x, drawn(target, 1).x)
 
 
-@pytest.mark.parametrize(("x64", "tolerance"), [(True, 1e-12), (False, 1e-5)])
-def test_evaluate_equals_reference(target, x64, tolerance):
+@pytest.mark.parametrize(
+    ("text", "x64", "tolerance"),
+    [
+        *((text, True, 1e-12) for text in TEXTS),
+        # float32 is also read by the tests below
+        *(
+            pytest.param(text, False, 1e-5, marks=() if text in FIRST else pytest.mark.slow)
+            for text in TEXTS
+        ),
+    ],
+)
+def test_evaluate_equals_reference(text, x64, tolerance):
+    target = targets.build(text)
     x = drawn(target).x
     with jax.enable_x64(x64):
         x = jnp.asarray(x, jnp.result_type(float)) if target.dim else x

@@ -96,13 +96,14 @@ def test_lags_are_split_evenly():
     assert all(sum(split(lag, layers)) == lag for lag in range(1, 9) for layers in (1, 2, 3))
 
 
+@pytest.mark.slow
 def test_depth_brings_lags_into_reach():
     one, two = composed_numbers(8, 1), composed_numbers(8, 2)
     assert one.lower is not None
     assert one.lower <= one.possible  # 4 lin heads do not reach lag 8 (Theorem A)
     assert one.possible > 0.5
     assert two.possible < one.possible
-    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
+    assert two.possible < 1e-12
 
 
 def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
@@ -114,11 +115,15 @@ def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
     numbers = composed_numbers(4, 1)
     assert numbers.lower <= numbers.possible <= loss
     assert numbers.possible <= numbers.float32 <= 0.0136  # as large as float32 affords
-    assert composed_numbers(8, 2).possible < 1e-12
 
 
 @pytest.mark.parametrize(
-    ("lag", "float32", "bfloat16"), [(2, 1.1e-9, 0.0031), (4, 0.0136, 0.442), (8, 0.7931, 0.8102)]
+    ("lag", "float32", "bfloat16"),
+    [
+        (2, 1.1e-9, 0.0031),
+        (4, 0.0136, 0.442),
+        pytest.param(8, 0.7931, 0.8102, marks=pytest.mark.slow),
+    ],
 )
 def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
     """Limits found by other searches; training reached 0.848 at lag 8."""
@@ -127,6 +132,16 @@ def test_one_layer_as_the_formats_hold_it(lag, float32, bfloat16):
     assert numbers.bfloat16 <= bfloat16
 
 
+def test_two_layers_reach_what_one_does_not():
+    one, two = composed_numbers(4, 1), composed_numbers(4, 2)
+    assert two.float32 < one.float32
+    assert two.bfloat16 < one.bfloat16
+    assert two.floor == two.float32
+    assert "as it draws them" in two.note
+    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
+
+
+@pytest.mark.slow
 def test_layers_compose_as_the_formats_hold_them():
     one, two, three = (composed_numbers(8, layers) for layers in (1, 2, 3))
     assert two.possible < two.float32 < two.bfloat16 <= one.bfloat16 * (1 + 1e-12)

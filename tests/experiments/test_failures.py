@@ -66,15 +66,15 @@ def test_runs_of_an_older_store_have_no_lags(study):
     assert observed_in(study, {"peak-3": [{"eval_loss": 1.0, "train_loss": 1.0}]}, {}) == {}
 
 
-def test_what_was_learned_is_not_below_what_is_possible_or_proved(study, finals):
-    known = {
-        arm.name: arm.numbers() for arm in study.arms if arm.name in ("peak-3", "lin-8", "table-2")
-    }
-    for name, numbers in known.items():
-        loss = finals[name][0]["eval_loss"]
-        assert numbers.lower is None or numbers.lower <= numbers.possible
-        assert loss >= (numbers.lower or 0.0)
-    assert (
-        finals["peak-3"][0]["eval_loss"] >= 0.99 * known["peak-3"].possible == pytest.approx(4.95)
-    )
-    assert known["table-2"].possible == 0.0
+@pytest.mark.parametrize(
+    ("name", "possible"),
+    [("peak-3", 5.0), ("table-2", 0.0), pytest.param("lin-8", None, marks=pytest.mark.slow)],
+)
+def test_what_was_learned_is_not_below_what_is_possible_or_proved(study, finals, name, possible):
+    (numbers,) = (arm.numbers() for arm in study.arms if arm.name == name)
+    loss = finals[name][0]["eval_loss"]
+    assert numbers.lower is None or numbers.lower <= numbers.possible
+    assert loss >= (numbers.lower or 0.0)
+    if possible is not None:
+        assert numbers.possible == pytest.approx(possible)
+        assert loss >= 0.99 * numbers.possible

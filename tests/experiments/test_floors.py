@@ -44,11 +44,17 @@ def test_floors_of_4a_and_4b():
     light = functools.partial(kernel_numbers, experiment_4b.KERNEL, window=experiment_4b.LENGTH)
     assert light("log1p", 1).possible == pytest.approx(1.0e-7, rel=0.02)
     assert light("lin", 1).possible == 0
-    assert light("log1p", 16).possible < 1e-15
-    # fewer heads are among more
-    assert light("log1p", 16).float32 <= light("log1p", 2).float32 < light("log1p", 1).float32
+    assert light("log1p", 2).float32 < light("log1p", 1).float32
     assert pytest.approx(7.484, abs=1e-3) == experiment_4a.ENERGY
     assert pytest.approx(1 / (1 - np.exp(-10))) == experiment_4b.ENERGY
+
+
+@pytest.mark.slow
+def test_floors_of_many_heads():
+    light = functools.partial(kernel_numbers, experiment_4b.KERNEL, window=experiment_4b.LENGTH)
+    assert light("log1p", 16).possible < 1e-15
+    # fewer heads are among more
+    assert light("log1p", 16).float32 <= light("log1p", 2).float32
 
 
 KNOWN = {

@@ -94,7 +94,9 @@ def test_further_claims(id):
     assert (full.seeds_at_first(arms[unclaimed]), full.seeds_at_first(arms["lin-4"])) == (3, 10)
 
 
-@pytest.mark.parametrize(("id", "reached"), [("4a", 4.0e-8), ("4b", 8.8e-13)])
+@pytest.mark.parametrize(
+    ("id", "reached"), [pytest.param("4a", 4.0e-8, marks=pytest.mark.slow), ("4b", 8.8e-13)]
+)
 def test_that_such_heads_cannot_is_refuted(id, reached):
     judged = BOTH[id].as_meant(Profile.LAPTOP)
     verdict = judged.existences[0].decide()
@@ -114,6 +116,7 @@ def test_nor_does_the_printed_bias_with_a_residual_fail():
     assert verdict.effect == pytest.approx(4.6e-12, rel=0.01)
 
 
+@pytest.mark.slow
 def test_printed_log_heads_alone_lose_lag_0():
     arms = {arm.name: arm for arm in experiment_4b.readings().arms}
     numbers = arms["log-64 bare, abs"].numbers()

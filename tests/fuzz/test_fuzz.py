@@ -18,7 +18,7 @@ import headcount as hc
 from headcount.core.files import read_mapping
 from headcount.core.overrides import with_changes
 from headcount.core.sizes import MEMORY, MINUTES
-from tests.fuzz.in_process import run
+from tests.command import run
 from tests.fuzz.strategies import (
     FILE_NAMES,
     FILE_TEXTS,
@@ -129,7 +129,7 @@ SORTS = {
     "arguments": (an_argument, (VALUES, VALUES)),
     "commands": (a_command, (command_lines(),)),
 }
-QUICK = {"parts": 60, "specs": 60, "files": 60, "arguments": 25, "commands": 40}
+QUICK = {"parts": 60, "specs": 60, "files": 60, "arguments": 25, "commands": 15}
 
 
 def attacked(sort: str, count: int, seeded: bool) -> None:

@@ -42,7 +42,15 @@ class Declared:
 DECLARED = [Declared(0.5, 100, 9.4 / math.log(100), 0.15), Declared(1.5, 100, 1.85, 0.15)]
 
 
-@pytest.mark.parametrize("declared", DECLARED, ids=lambda d: f"s^-{d.exponent:g}")
+@pytest.mark.parametrize(
+    "declared",
+    [
+        pytest.param(
+            d, id=f"s^-{d.exponent:g}", marks=() if d.exponent == 0.5 else pytest.mark.slow
+        )
+        for d in DECLARED
+    ],
+)
 def test_promised_error_falls_exponentially_in_the_heads(declared):
     errors = []
     for heads in declared.heads:

@@ -59,7 +59,13 @@ def name(declared: Declared) -> str:
     return f"s^-{declared.exponent:g}-{declared.lags}-{declared.norm}"
 
 
-@pytest.mark.parametrize("declared", DECLARED, ids=name)
+@pytest.mark.parametrize(
+    "declared",
+    [
+        pytest.param(d, id=name(d), marks=() if d.exponent == 1.5 else pytest.mark.slow)
+        for d in DECLARED
+    ],
+)
 def test_error_falls_exponentially_in_the_heads(declared):
     assert slope(declared) == pytest.approx(declared.rate, rel=declared.within)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.command import run, run_alone
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,19 @@ from tests.cli.test_cli import run
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    last = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(last) == 1
-    assert words in last[0]
-    assert "Traceback" not in done.stderr
+    done = run(*arguments, folder=tmp_path)
+    assert done.code == 2
+    assert done.faults() == []
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: "))
+    assert words in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [("fti", "lag:3"), ("fit", "lag:3", "--heads", "0")])
+def test_a_script_sees_one_line_and_exit_2(arguments, tmp_path):
+    done = run_alone(*arguments, folder=tmp_path)
+    assert done.code == 2
+    assert done.faults() == []
 
 
 @pytest.mark.parametrize(
@@ -62,8 +67,8 @@ def test_bad_input_is_one_line_and_exit_2(arguments, words, tmp_path):
 def test_bad_training_specs_are_one_line_and_exit_2(text, changes, words, tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text(text)
-    done = run("train", str(path), *changes, cwd=tmp_path)
-    assert done.returncode == 2
+    done = run("train", str(path), *changes, folder=tmp_path)
+    assert done.code == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")

@@ -8,7 +8,7 @@ import pytest
 from headcount.core.spec import canonical_json, content_hash
 from headcount.lab.sweep.schema import FINISHED, Row
 from headcount.lab.sweep.store import Store
-from tests.fuzz.in_process import run
+from tests.command import run
 from tests.lab.sweep.toy import plan, record
 
 VERBS = (

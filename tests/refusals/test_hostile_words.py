@@ -6,7 +6,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.files import read_mapping
-from tests.fuzz.in_process import run
+from tests.command import run
 
 RUN = "memory: exp-4b\nmodel: {attention: dp-free, ffn: none, width: 4}\ntrain: {steps: 3}\n"
 

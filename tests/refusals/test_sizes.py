@@ -6,7 +6,7 @@ import pytest
 
 from headcount.core import sizes
 from headcount.core.errors import InputError
-from tests.fuzz.in_process import run
+from tests.command import run
 
 RUN = "memory: exp-4b\nmodel: {width: 4, hidden: 4}\ntrain: {steps: 5, batch: 4, length: 16}\n"
 

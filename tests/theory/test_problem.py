@@ -93,7 +93,7 @@ def bounded(k: int, name: str, norm: Norm, budget: float, heads: int | None):
     return problem, bound
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(
     st.integers(0, len(KERNELS) - 1),
     st.sampled_from(FREE),
@@ -151,7 +151,9 @@ def test_a_free_lag_never_costs(kernel, name):
     ("kernel", "name", "heads", "norm", "window", "error", "bound"),
     [
         ("lag:4", "lin", 4, "l2", 32, 0.7656602732578914, 0.5266403878479265),
-        ("lag:4", "log1p", 4, "l2", 32, 0.8336832638154124, 0.5),
+        pytest.param(
+            "lag:4", "log1p", 4, "l2", 32, 0.8336832638154124, 0.5, marks=pytest.mark.slow
+        ),
         ("exp:1.0", "log1p", 2, "l2", 64, 0.020248224989672946, 0.0),
         ("power:0.5", "lin", 4, "l2", 1000, 0.041151536348293494, 0.014070370961789092),
         ("lag:4", "lin", 4, "l1", None, 1.0, 1.0),

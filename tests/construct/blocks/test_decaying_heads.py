@@ -26,7 +26,9 @@ def drawn(heads, length):
     return sum(a * curve(b) for a, b in zip(heads.coefficients, heads.rates, strict=True))
 
 
-@pytest.mark.parametrize(("bias", "T", "tol"), [("lin", 1, 0.01), ("log", 2, 0.05)])
+@pytest.mark.parametrize(
+    ("bias", "T", "tol"), [("lin", 1, 0.01), pytest.param("log", 2, 0.05, marks=pytest.mark.slow)]
+)
 def test_heads_reach_the_tolerance_as_doubles(bias, T, tol):
     found = heads_for_tol(Lag(T), bias, tol, Precision.FLOAT32)
     error = np.abs(drawn(found, 4096) - (np.arange(4096) == T)).sum()
@@ -41,6 +43,7 @@ def test_a_long_lag_is_refused_with_a_certificate_that_the_checker_accepts():
     assert accepted(refusal.value.claims[0])
 
 
+@pytest.mark.slow
 def test_a_kernel_out_of_reach_of_the_budget_is_refused_with_a_certificate():
     with pytest.raises(Unreachable, match="however many") as refusal:
         heads_for_tol(Lag(3), "log", 0.02, Precision.FLOAT32)

@@ -17,10 +17,10 @@ SERVED = [
     (Exponential(0.5), "lin", "softmax-bos"),
     (Exponential(2.0), "log", "none"),
     (Exponential(2.0), "log1p", "softmax-tail"),
-    (Power(1.5), "lin", "none"),
+    pytest.param(Power(1.5), "lin", "none", marks=pytest.mark.slow),
     (Power(1.5), "log", "softmax-tail"),
     (Power(0.5), "lin", "softmax-tail"),
-    (Power(0.5), "log1p", "none"),
+    pytest.param(Power(0.5), "log1p", "none", marks=pytest.mark.slow),
 ]
 
 

@@ -78,7 +78,7 @@ def wait_until(condition):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_workers_killed_at_random_times(tmp_path, seed):
     chance, engine, kills = random.Random(seed), LocalEngine(2), {}
     specs = plan(30, seconds=0.03)
@@ -244,7 +244,10 @@ def _may_mount():
 
 @pytest.mark.skipif(not _may_mount(), reason="this system does not let us mount a small filesystem")
 # pages left: the disk fills up while the store is made, a row or a model is written
-@pytest.mark.parametrize("free", [40, 90, 160])
+@pytest.mark.parametrize(
+    "free",
+    [pytest.param(40, marks=pytest.mark.slow), 90, pytest.param(160, marks=pytest.mark.slow)],
+)
 def test_disk_full_on_a_small_filesystem(tmp_path, free):
     place, out = tmp_path / "small", tmp_path / "out"
     place.mkdir()
@@ -272,7 +275,10 @@ def test_disk_full_on_a_small_filesystem(tmp_path, free):
     assert figures(out / "whole.sqlite") == undisturbed(plan(60, seconds=0.0))
 
 
-@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize(
+    "column",
+    [pytest.param(c, marks=pytest.mark.slow if i % 4 else ()) for i, c in enumerate(COLUMNS)],
+)
 def test_a_row_whose_bytes_changed_is_noticed_and_computed_again(tmp_path, column):
     store, log, specs = tmp_path / "runs.sqlite", tmp_path / "log", plan(4)
     sweep(specs, store, engine=LocalEngine(1), runner=Toy())

@@ -19,7 +19,7 @@ from tests.lab.sweep.test_faults import figures
 # digits would depend on it.
 LARGE = {"layers": 2, "heads": 2, "width": 64, "hidden": 64, "attention": "dp-free"}
 SMALL = {"heads": 2, "width": 8, "hidden": 8, "attention": "dp-free"}
-QUICK = {"steps": 12, "batch": 256, "length": 32, "log": 4, "evaluation": {"batches": 1}}
+QUICK = {"steps": 4, "batch": 256, "length": 32, "log": 4, "evaluation": {"batches": 1}}
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +36,12 @@ def specs(model, seeds=3, **train):
 def test_the_figures_do_not_depend_on_workers_cores_batches_or_order_and_weights_come_along(
     tmp_path,
 ):
-    runs = [*specs(LARGE, 2), *specs(SMALL), *specs(SMALL, lr=0.01)]
+    runs = [*specs(LARGE, 2), *specs(SMALL, 2), *specs(SMALL, 1, lr=0.01)]
     assert len({Trainer().key(run) for run in runs}) == 2
     sweep(runs, tmp_path / "one.sqlite", engine=LocalEngine(1, pin=True))
     sweep(runs[::-1], tmp_path / "two.sqlite", engine=LocalEngine(2), runner=Trainer(weights=True))
     assert figures(tmp_path / "one.sqlite") == figures(tmp_path / "two.sqlite")
-    assert len(figures(tmp_path / "one.sqlite")) == 8
+    assert len(figures(tmp_path / "one.sqlite")) == 5
     model = load(tmp_path / "two.sqlite.weights" / content_hash(runs[2]))
     assert model.layers[0].attention.bias.rate.shape == (2,)
 
@@ -86,7 +86,7 @@ def test_work_grows_with_steps_sequences_and_size():
         return Trainer().work(specs(model, 1, **train)[0]) - START
 
     small, linear = operations(SMALL), {**SMALL, "ffn": "none"}
-    assert operations(SMALL, steps=120) == pytest.approx(10 * small)
+    assert operations(SMALL, steps=40) == pytest.approx(10 * small)
     assert operations(LARGE) > 10 * small
     assert operations(linear, loss="squared") == pytest.approx(
         256 * operations(linear, loss="population")

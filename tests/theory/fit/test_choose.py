@@ -34,7 +34,8 @@ def test_public_names():
 
 # Published figures (relative l1 over lags 1..1000; lags: absolute, tail included), as printed.
 @pytest.mark.parametrize(
-    ("heads", "published"), [(1, 2.15e-1), (2, 7.55e-2), (4, 8.95e-3), (8, 5.05e-5)]
+    ("heads", "published"),
+    [(1, 2.15e-1), pytest.param(2, 7.55e-2, marks=pytest.mark.slow), (4, 8.95e-3), (8, 5.05e-5)],
 )
 def test_square_root_decay(heads, published):
     found = fit_heads(POWER, heads).head_sum
@@ -47,8 +48,8 @@ def test_square_root_decay(heads, published):
     [
         ("lin", 1, 10.0, 2, 0.2505),
         ("lin", 1, 10.0, 3, 0.22995),
-        ("lin", 2, 1e3, 3, 0.1415),
-        ("lin", 3, 1e5, 4, 0.1435),
+        pytest.param("lin", 2, 1e3, 3, 0.1415, marks=pytest.mark.slow),
+        pytest.param("lin", 3, 1e5, 4, 0.1435, marks=pytest.mark.slow),
         ("log", 2, 1e3, 2, 0.02875),
     ],
 )
@@ -69,7 +70,15 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    "problem", CASES, ids=lambda p: f"{p.kernel.kind}-{p.family.name}-{p.norm}"
+    "problem",
+    [
+        pytest.param(
+            problem,
+            id=f"{problem.kernel.kind}-{problem.family.name}-{problem.norm}",
+            marks=pytest.mark.slow if problem.kernel.kind in ("osc", "exp") else (),
+        )
+        for problem in CASES
+    ],
 )
 def test_budget_heads_and_error(problem):
     """Within the budget exactly, no more heads than asked for, and each head more is no worse;
@@ -95,7 +104,7 @@ def test_budget_heads_and_error(problem):
 def test_more_budget_is_never_worse():
     errors = [
         error(Problem(Lag(2), family("lin"), budget=budget, window=80), 3)
-        for budget in (1.0, 10.0, 100.0, 1e4, math.inf)
+        for budget in (1.0, 100.0, math.inf)
     ]
     assert errors == sorted(errors, reverse=True)
     assert errors[0] > 0.99
@@ -110,8 +119,15 @@ def test_lowest_rate_is_obeyed():
     assert measure(problem, found).relative.l1 > 0.05
 
 
-@pytest.mark.parametrize("window", [None, 1000])
-@pytest.mark.parametrize("name", ["log", "log1p"])
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("log", None),
+        ("log1p", 1000),
+        pytest.param("log1p", None, marks=pytest.mark.slow),
+        pytest.param("log", 1000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_fast_kernel_by_slow_heads_is_fitted_without_warnings(name, window):
     """Rates pass through b = 1, where the sum over a block is a logarithm (warnings are errors
     here).
