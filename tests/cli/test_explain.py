@@ -8,7 +8,7 @@ from headcount.cli import app
 from headcount.cli.verb_examples import EXAMPLES
 from headcount.core.errors import InputError
 from headcount.core.glossary import explained, page, terms
-from tests.fuzz.in_process import run as in_process
+from tests.command import run as in_process
 
 DOCS = Path(__file__).parents[2] / "docs"
 

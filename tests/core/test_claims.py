@@ -139,7 +139,8 @@ def test_json_is_plain():
     [
         (SIGNS, "tokens -1.0, 1.0"),
         (BALL, "tokens of norm up to 1"),
-        (Tokens(frozenset({(0.0, 1.0), (1.0, 0.0)})), "tokens (0.0, 1.0), (1.0, 0.0)"),
+        (Tokens(frozenset({(0.0, 1.0), (1.0, 0.0)})), "one-hot tokens of size 2"),
+        (Tokens(frozenset({(0.0, 1.0), (2.0, 0.0)})), "tokens (0.0, 1.0), (2.0, 0.0)"),
     ],
 )
 def test_tokens_in_words(tokens, text):

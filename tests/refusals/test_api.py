@@ -52,7 +52,7 @@ import headcount as hc
         (lambda: hc.status("a\0b"), "null byte"),
         (lambda: hc.Ref(3), "unknown paper 3"),
         (lambda: hc.construct("fixed:lags=1", heads=1), "so few heads"),
-        (lambda: hc.diagnose(np.ones(100) * 1j), "something else than numbers"),
+        (lambda: hc.diagnose(np.ones(100) * 1j), "something else than real numbers"),
     ],
 )
 def test_refused(call, words):

@@ -34,6 +34,7 @@ ENOUGH = 1e-3  # gap, relative to the error or to what was gained, at which exch
 USED = 1e-7  # of the largest coefficient
 APART = 3 * GRID // FIRST  # steps of the grid beyond which two rates of one sign stay two
 COMPLETE = 1.005  # of the least error of any number of heads: none is left out
+MUCH = 10.0  # times what the heads that could go are missed by: such a head stays
 NO_HELP = 1e-8  # of the error: a head that is missed by no more goes at once
 
 
@@ -118,11 +119,14 @@ def missed(data: Sample, point: Point) -> np.ndarray:
 
 
 def with_fewer(data: Sample, point: Point, count: int) -> np.ndarray:
-    """The rates without the `count` heads that are missed least, no two of them neighbours."""
+    """The rates without the heads that are missed least, at most `count` and no two of them
+    neighbours; a head that is missed much more than those stays.
+    """
     order = np.argsort(point.rates)
     loss, gone = missed(data, point)[order], list[int]()
+    most = MUCH * np.sort(loss)[count - 1]
     for i in np.argsort(loss).tolist():
-        if len(gone) < count and all(abs(i - j) > 1 for j in gone):
+        if len(gone) < count and loss[i] <= most and all(abs(i - j) > 1 for j in gone):
             gone.append(i)
     return np.delete(point.rates[order], gone)
 

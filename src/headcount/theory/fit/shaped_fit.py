@@ -22,7 +22,6 @@ import scipy  # its parts load when they are used: most fits need none of them
 
 from headcount.core.errors import require
 from headcount.core.threads import one_thread
-from headcount.theory.fit.varpro import Model, descend
 from headcount.theory.head_sum import Fit, HeadSum, rational
 from headcount.theory.heads import Shaped
 from headcount.theory.measure import measure, norm_of
@@ -31,7 +30,6 @@ from headcount.theory.shaped_curves import AbstractShape, Peak, Rotary, Table, f
 
 DEFAULT_LEAK = 1e-9
 RIDGE = 1e-3
-REFINED, ROUGH = 12, 1e-4  # steps for all bumps when one is added, and the gain that is worth one
 
 
 @one_thread()
@@ -134,23 +132,28 @@ def _refined(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Variable projection: least squares in centres and widths, coefficients solved anew."""
     count, length = len(centres), len(target)
-    low = np.repeat([-float(length), math.log(0.05 / length**2)], count)
-    high = np.repeat([float(length), 5.0], count)
 
-    def slopes(u: np.ndarray) -> np.ndarray:
-        away, p = np.arange(length)[:, None] - u[:count], np.exp(u[count:])
-        bumps = np.exp(-p * away**2)
-        return np.hstack([2 * p * away * bumps, -p * away**2 * bumps])  # [S, 2H]
+    def residual(x: np.ndarray) -> np.ndarray:
+        columns = _bump_columns(x[:count], x[count:], length)
+        return target - columns @ np.linalg.lstsq(columns, target, rcond=1e-10)[0]
 
-    model = Model(
-        target,
-        lambda u: _bump_columns(u[:count], u[count:], length),
-        slopes,
-        lambda u: np.clip(u, low, high),
-        np.repeat([float(length), 1.0], count),
+    start = np.concatenate([centres, log_p])
+    low = np.concatenate(
+        [np.full(count, -float(length)), np.full(count, math.log(0.05 / length**2))]
     )
-    u = descend(model, np.concatenate([centres, log_p]), REFINED, ROUGH)[0]
-    return u[:count], u[count:]
+    high = np.concatenate([np.full(count, float(length)), np.full(count, 5.0)])
+    solved = scipy.optimize.least_squares(
+        residual,
+        np.clip(start, low + 1e-9, high - 1e-9),
+        bounds=(low, high),
+        max_nfev=12,
+        x_scale="jac",
+    )
+    return (
+        (solved.x[:count], solved.x[count:])
+        if 2 * solved.cost <= float(residual(start) @ residual(start))
+        else (centres, log_p)
+    )
 
 
 def fit_coefficients(columns: np.ndarray, target: np.ndarray, norm: Norm) -> np.ndarray:
