@@ -65,6 +65,7 @@ def test_a_smooth_kernel_against_heads():
     assert "exponential decay" in smooth.notes[-1]
 
 
+@pytest.mark.slow  # `construct` tests the same heads
 def test_adaptive_lags_against_heads():
     moved = adaptive(1, "lin", (1, 2, 3))
     assert moved.measured[0] == pytest.approx(1.0)

@@ -33,11 +33,12 @@ def test_it_reaches_the_certified_optimum_over_any_number_of_heads(lag, budget, 
 @pytest.mark.parametrize("norm", list(Norm))
 def test_fewer_heads_are_worse_and_within_the_budget(norm):
     data = thin(sample(Problem(Oscillating(0.1, 0.5), family("lin"), norm, 120, 50.0)))
-    points = [from_above(data, heads).point for heads in (3, 5, 7, 30)]
+    points = [from_above(data, heads).point for heads in (5, 7, 30)]
     errors = [p.error for p in points]
     assert all(later <= earlier for earlier, later in itertools.pairwise(errors))
     assert all(math.fsum(np.abs(p.coefficients)) <= 50.0 for p in points)
-    assert [len(p.rates) <= h for p, h in zip(points, (3, 5, 7, 30), strict=True)] == [True] * 4
+    assert [len(p.rates) <= h for p, h in zip(points, (5, 7, 30), strict=True)] == [True] * 3
+    assert from_above(data, 3) is None  # the optimum has more: the path adds them one at a time
 
 
 def test_no_rate_of_a_fine_grid_would_gain():

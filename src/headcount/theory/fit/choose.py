@@ -6,9 +6,9 @@ variable projection follows the least-squares valley from 1 to H heads, a matrix
 second start, and sequential programs finish in the norm and budget asked for. Where that ends in a
 mixture of decays (no heads cancel) which leaves the budget unused, it is the answer. (3) Otherwise,
 under a budget, the search begins with the best of any number of heads (`from_above`); where fewer
-are asked for and that costs something, they are also added one at a time (`path`). Without a budget
-that is done under one of 10^6 times the kernel, beyond which float64 coefficients would only add
-rounding.
+are asked for and that costs something, they are also added one at a time (`path`), a few of them
+only so. Without a budget that is done under one of 10^6 times the kernel, beyond which float64
+coefficients would only add rounding.
 
 Whoever interrupts gets the best so far.
 """
@@ -157,9 +157,10 @@ def search(
             return
     if math.isfinite(full.budget):
         above = from_above(_steady(data), heads)
-        yield from _finished(full, [(FROM_ABOVE, above.point)])
-        if above.complete or heads > MANY:
-            return
+        if above is not None:
+            yield from _finished(full, [(FROM_ABOVE, above.point)])
+            if above.complete or heads > MANY:
+                return
     if not smooth:
         for method, point in _smooth(full, data, heads, spread, progress):
             if point.error < best.error:
@@ -173,7 +174,9 @@ def search(
             full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
         )
         data = dataclasses.replace(data, budget=full.budget)
-        yield from _finished(full, [(FROM_ABOVE, from_above(_steady(data), heads).point)])
+        above = from_above(_steady(data), heads)
+        if above is not None:
+            yield from _finished(full, [(FROM_ABOVE, above.point)])
         if heads > MANY:
             return
     trail = []

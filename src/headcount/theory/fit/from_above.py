@@ -34,6 +34,7 @@ ENOUGH = 1e-3  # gap, relative to the error or to what was gained, at which exch
 USED = 1e-7  # of the largest coefficient
 APART = 3 * GRID // FIRST  # steps of the grid beyond which two rates of one sign stay two
 COMPLETE = 1.005  # of the least error of any number of heads: none is left out
+FEW = 4  # heads
 MUCH = 10.0  # times what the heads that could go are missed by: such a head stays
 NO_HELP = 1e-8  # of the error: a head that is missed by no more goes at once
 
@@ -46,12 +47,16 @@ class Above:
     complete: bool
 
 
-def from_above(data: Sample, heads: int) -> Above:
-    """The best point found with at most `heads` heads."""
+def from_above(data: Sample, heads: int) -> Above | None:
+    """The best point found with at most `heads` heads; None where these are few and the optimum has
+    more: then adding heads one at a time (`path`) finds as good ones sooner.
+    """
     rates, least = optimal_rates(data)
     now = without_idle(data, refine(data, at(data, rates), steps=12))
     if len(now.rates) <= heads:
         return Above(now, now.error <= COMPLETE * least)
+    if heads <= FEW:
+        return None
     while len(now.rates) > heads:
         here = len(now.rates)
         count = 1 if here <= 12 else 2 if here <= 18 else 4
