@@ -2,6 +2,7 @@
 demand.
 """
 
+import gc
 import importlib.util
 import os
 import signal
@@ -37,6 +38,9 @@ os.environ["HEADCOUNT_CACHE"] = "off"
 
 import jax
 import pytest
+
+# Compiled programs are many long-lived objects: looking through them often finds nothing.
+gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(items):

@@ -24,6 +24,7 @@ def found(tmp_path_factory):
     return folder, pilots_of({"4a/small": SMALL}, folder, engine=LocalEngine(1))["4a/small"]
 
 
+@pytest.mark.slow  # some forty runs
 def test_the_best_setting_is_chosen(found):
     _, tried = found
     assert set(tried.losses) == set(grid(has_rates=True))
@@ -33,6 +34,7 @@ def test_the_best_setting_is_chosen(found):
     )
 
 
+@pytest.mark.slow  # some forty runs
 def test_every_setting_has_one_seed_and_the_best_have_all(found):
     _, tried = found
     counts = [len(losses) for losses in tried.losses.values()]
@@ -43,6 +45,7 @@ def test_every_setting_has_one_seed_and_the_best_have_all(found):
     assert all(worst_kept <= first[s] for s, losses in tried.losses.items() if len(losses) == 1)
 
 
+@pytest.mark.slow  # some forty runs
 def test_a_finished_pilot_computes_nothing(found, monkeypatch):
     folder, tried = found
     computed = []
@@ -60,6 +63,7 @@ def _watched(sweep, computed):
     return told
 
 
+@pytest.mark.slow  # some forty runs
 def test_a_pilot_is_kept_as_it_was_run(found, tmp_path):
     _, tried = found
     written({"4a/small": tried}, tmp_path / "registration.json")

@@ -129,7 +129,7 @@ SORTS = {
     "arguments": (an_argument, (VALUES, VALUES)),
     "commands": (a_command, (command_lines(),)),
 }
-QUICK = {"parts": 60, "specs": 60, "files": 60, "arguments": 25, "commands": 15}
+QUICK = {"parts": 60, "specs": 60, "files": 60, "arguments": 12, "commands": 15}
 
 
 def attacked(sort: str, count: int, seeded: bool) -> None:

@@ -10,6 +10,7 @@ from headcount.lab.sweep.local_engine import LocalEngine
 from tests.lab.test_run_studies import HYPOTHESIS, STUDY
 
 
+@pytest.mark.slow
 def test_a_claim_that_shares_its_arms_with_an_open_one_keeps_its_look(tmp_path):
     """The further claim is decided with 6 seeds; the main one asks for 12 of the same arms."""
     beside = dataclasses.replace(HYPOTHESIS, further=True, name="beside")

@@ -39,6 +39,7 @@ def test_points_that_no_line_joins_have_markers_however_many():
     assert len(marked) == 40
 
 
+@pytest.mark.slow
 def test_the_same_bytes_in_another_process():
     code = "from tests.report.test_figures import FIGURES, _hash; print(_hash(FIGURES[0]))"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}

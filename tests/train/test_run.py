@@ -188,6 +188,7 @@ def test_labels_masks_and_accuracy():
 TEXT = {"heads": 2, "width": 8, "bias": "table:window=64", "norm": "pre-ln", "readout": "linear"}
 
 
+@pytest.mark.slow
 def test_on_text_repeats_of_a_context_are_told_apart():
     memory, recipe = "stdlib:megabytes=0.2", {**SHORT, "length": 32, "steps": 20, "batch": 8}
     run = train(memory, TEXT, recipe, seed=3)

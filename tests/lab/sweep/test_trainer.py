@@ -33,6 +33,7 @@ def specs(model, seeds=3, **train):
     return [RunSpec.from_values({**base, "seed": seed}) for seed in range(seeds)]
 
 
+@pytest.mark.slow  # quick: `tests/train/test_run.py`, the same bits in another process
 def test_the_figures_do_not_depend_on_workers_cores_batches_or_order_and_weights_come_along(
     tmp_path,
 ):
