@@ -3,9 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# Test processes, each on one thread (tests/conftest.py): one more than the cores of a small machine,
-# because tests of faults and servers wait.
-WORKERS ?= 3
+# Test processes; each computes on one thread (tests/conftest.py), which is quicker than one process on many.
+WORKERS ?= 2
 
 .PHONY: setup reproduce test test-slow browser-test export-test docs notebooks lint bench lock clean
 
