@@ -87,3 +87,15 @@ def test_smoke_judges_nothing_and_writes_everything(tmp_path):
     again = hc.reproduce(profile="smoke", folder=tmp_path / "smoke")
     assert again.to_json()["verdicts"] == done.to_json()["verdicts"]
     assert again.seconds < done.seconds
+
+
+def test_a_replication_repeats_what_is_judged():
+    """Maps of readings and of learning rates are shown once; a check asked for by name is run."""
+    from headcount.experiments import studies_of
+    from headcount.lab.study import Profile
+
+    once = studies_of(EXPERIMENTS, Profile.FULL)
+    again = studies_of(EXPERIMENTS, Profile.FULL, replication=1)
+    assert {study.key for study in again} == {study.key for study in once if study.claims}
+    assert not {s for study in again for s in study.seeds} & {s for st in once for s in st.seeds}
+    assert studies_of(["depth"], Profile.FULL, replication=1)

@@ -76,20 +76,23 @@ def reproduce(
     workers: int | None = None,
     replication: int = 0,
     say: Say = silent,
+    told: Callable[[Sequence[Verdict]], None] | None = None,
 ) -> Reproduction:
     """Run experiments as registered claims, judge them, and write figures and a report.
 
     `names` are "1a" … "4b", "rates", "depth", "heads", "bias", "failures", or "all"; none means
     the paper's eight, and for profile full all. `profile` is smoke, laptop or full. Another
-    `replication` has other seeds. `folder` is made if need be (default: reproduction-PROFILE,
-    with the names if not all); a call that was interrupted goes on where it stopped. `corpus` is a
-    text file or a folder of texts for 1a and 3b. `say` is told how far the work is.
+    `replication` has other seeds and repeats what is judged. `folder` is made if need be (default:
+    reproduction-PROFILE, with the names if not all); a call that was interrupted goes on where it
+    stopped. `corpus` is a text file or a folder of texts for 1a and 3b. `say` is told how far the
+    work is, `told` hears all verdicts so far whenever there are new ones.
     """
     started = time.perf_counter()
     if profile not in list(Profile):
         raise unknown("profile", profile, [str(p) for p in Profile])
     size = Profile(profile)
-    usual = chosen(["all"] if size is Profile.FULL else EXPERIMENTS)
+    everything = size is Profile.FULL and not replication  # further checks hold no claim to repeat
+    usual = chosen(["all"] if everything else EXPERIMENTS)
     wanted = chosen(name.lower() for name in names) if names else usual
     selected = [] if wanted == usual else wanted
     again = [str(replication)] if replication else []
@@ -104,7 +107,7 @@ def reproduce(
     ready(place)
     _announce(studies, size, say)
     command = _command(selected, size, folder, text, replication)
-    return _reproduce(wanted, studies, size, place, text, workers, command, started, say)
+    return _reproduce(wanted, studies, size, place, text, workers, command, started, say, told)
 
 
 def _reproduce(
@@ -117,6 +120,7 @@ def _reproduce(
     command: str,
     started: float,
     say: Say,
+    told: Callable[[Sequence[Verdict]], None] | None,
 ) -> Reproduction:
     from headcount.experiments.computed import Computations, Processes
     from headcount.experiments.tuning import registration
@@ -126,7 +130,7 @@ def _reproduce(
 
     with Processes() as processes:
         work = Computations(processes, names, profile, corpus, folder / STORE, say)
-        existing = work.existing(studies)
+        existing = work.existing(studies, told)
         done = run_studies(
             studies,
             folder / STORE,
@@ -135,7 +139,7 @@ def _reproduce(
             numbers=work.numbers,
             existing=existing,
             families=further_families(names),
-            tell=_teller(say),
+            tell=_teller(say, existing, told),
         )
         errata, rates = work.errata(), work.rates()
         report = report_of(
@@ -199,14 +203,18 @@ def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
     )
 
 
-def _teller(say: Say) -> Callable[[Sequence[Verdict]], None]:
+def _teller(
+    say: Say, existing: Sequence[Verdict], told: Callable[[Sequence[Verdict]], None] | None
+) -> Callable[[Sequence[Verdict]], None]:
     """Tells every verdict when it is decided, and after each look what is still open."""
-    told: set[str] = set()
+    said: set[str] = set()
 
     def tell(verdicts: Sequence[Verdict]) -> None:
+        if told is not None:
+            told((*existing, *verdicts))
         for verdict in verdicts:
-            if verdict.outcome.decided and verdict.key not in told:
-                told.add(verdict.key)
+            if verdict.outcome.decided and verdict.key not in said:
+                said.add(verdict.key)
                 say(f"{verdict.insight} {verdict.kind}: {verdict.sentence}", now=True)
         left = [v.key for v in verdicts if not v.outcome.decided]
         if left:

@@ -48,7 +48,8 @@ def reproduce(
         int | None, typer.Option(help="worker processes; without it one per core")
     ] = None,
     replication: Annotated[
-        int, typer.Option(help="0 has the registered seeds; 1, 2, … have others, all different")
+        int,
+        typer.Option(help="0 has the registered seeds; 1, 2, … repeat what is judged with others"),
     ] = 0,
     retune: Annotated[
         bool,
@@ -68,9 +69,10 @@ def reproduce(
     if retune:
         _retune(experiments or [], out, json)
         return
+    from headcount.cli.live_grid import watcher
     from headcount.pipeline import reproduce as run
 
-    with progress() as say:
+    with watcher() as (say, told):
         done = run(
             experiments,
             profile,
@@ -79,6 +81,7 @@ def reproduce(
             workers=workers,
             replication=replication,
             say=say,
+            told=told,
         )
     if json:
         print_json(done.to_json())

@@ -58,7 +58,9 @@ def chosen(ids: Iterable[str]) -> list[str]:
 def studies_of(
     ids: Iterable[str], profile: "Profile", corpus: str | None = None, replication: int = 0
 ) -> "tuple[Study, ...]":
-    """The studies of these ids, in order. Another `replication` has other seeds, all of them."""
+    """The studies of these ids, in order. Another `replication` has other seeds, all of them, and
+    repeats what is judged: maps of readings and learning rates are shown once.
+    """
     names = chosen(ids)
     used = corpus is None or any(id in WITH_CORPUS for id in names)
     require(
@@ -70,6 +72,8 @@ def studies_of(
     made = tuple(
         registered(study, replication) for id in names for study in STUDIES[id](profile, corpus)
     )
+    if replication:
+        made = tuple(study for study in made if study.claims or study.id in CHECKS)
     if profile == "smoke":  # it shows that everything runs, and judges nothing
         made = tuple(dataclasses.replace(s, hypotheses=(), existences=()) for s in made)
     return tuple(quickly(study, EFFORT[profile]) for study in made)

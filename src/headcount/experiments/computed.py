@@ -113,17 +113,21 @@ class Computations:
         self._rates: list[Kept] = []
         self._evidence: Kept | None = None
 
-    def existing(self, studies: Sequence[Study]) -> tuple[Verdict, ...]:
-        """Verdicts on weights, each told as soon as it is there."""
+    def existing(
+        self, studies: Sequence[Study], told: Callable[[Sequence[Verdict]], None] | None = None
+    ) -> tuple[Verdict, ...]:
+        """Verdicts on weights, each said as soon as it is there; `told` hears all so far."""
         ids = dict.fromkeys(study.id for study in studies if study.existences)
         begun = {id: self._kept(Existing, exists_of, id) for id in ids}
-        verdicts = []
+        verdicts: list[Verdict] = []
         for id, numbers in begun.items():
             self.say(f"{id}: do such weights exist?")
             known = numbers.result()
             for existence in (e for study in studies if study.id == id for e in study.existences):
                 verdicts.append(existence.decide(known[existence.key]))
                 self.say(f"{id} {verdicts[-1].kind}: {verdicts[-1].sentence}", now=True)
+            if told is not None:
+                told(verdicts)
         return tuple(verdicts)
 
     def numbers(self, studies: Sequence[Study]) -> Known:
