@@ -9,6 +9,7 @@ import sys
 NAMES = (
     "experiment_1b",
     "training",
+    "step_parts",
     "attention",
     "language_model",
     "workers",
@@ -34,7 +35,7 @@ if __name__ == "__main__":
                 " spelling"
             )
         print(f"== {name}", flush=True)
-        setting = ONE_THREAD if name == "training" else {}
+        setting = ONE_THREAD if name in ("training", "step_parts") else {}
         done = subprocess.run(
             [sys.executable, "-c", f"from benchmarks import {name}; {name}.main()"],
             env={**os.environ, **setting},

@@ -6,20 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headcount.lab.judge import verdict
-from headcount.lab.judge.hypothesis import (
-    AccuracyAtLeast,
-    ArmResult,
-    BelowThreshold,
-    Benefit,
-    Equivalent,
-    Hypothesis,
-    Kind,
-    NoBenefit,
-    Part,
-)
-from headcount.lab.judge.statistics import Looks, Region, Scale, power, t_interval
-from headcount.lab.judge.verdict import Outcome, judge
+from headcount.lab.judge.statistics import Looks, Region, power, t_interval
 
 STUDIES = 4000
 ALPHA = 0.05
@@ -121,47 +108,3 @@ def test_the_printed_power_is_that_of_the_true_noise_when_many_seeds_are_measure
         found = (region.p(registered + rng.normal(0, sd, (STUDIES, 40)), looks) <= level).mean()
         printed = power(rng.normal(0, sd, (1, 20_000)), [registered], [region], looks, level)
         assert printed == pytest.approx(found, abs=0.03)
-
-
-CLAIMS = {
-    "benefit": (Benefit("a", "b", Scale.LOG10_RATIO), Kind.CONTRAST),
-    "no benefit": (NoBenefit("a", "b", Scale.EXPLAINED), Kind.CONTRAST),
-    "equivalent": (Equivalent("a", "b", Scale.EXPLAINED), Kind.CONTRAST),
-    "threshold": (BelowThreshold("a", 0.1), Kind.TRAINED),
-    "accuracy": (AccuracyAtLeast("a", 0.9), Kind.TRAINED),
-}
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_whole_verdicts_on_the_margin(name, monkeypatch):
-    """The same through records, looks and Holm of one: 300 studies per kind of claim."""
-    monkeypatch.setattr(verdict, "_power", lambda judged, family: 0.0)  # it decides nothing
-    monkeypatch.setattr(verdict, "_seeds_needed", lambda judged, family: 0.0)
-    claim, kind = CLAIMS[name]
-    h = Hypothesis("x", kind, "A claim.", (Part("part", claim),), trivial=1.0)
-    rng = np.random.default_rng(5)
-    outcomes = []
-    for _ in range(300):
-        noise = rng.lognormal(0, 0.5, 20)
-        outcomes.append(_outcome(h, name, noise))
-    ceiling = float(stats.binom.ppf(0.999, 300, ALPHA)) / 300
-    for wrong in (Outcome.SUPPORTED, Outcome.REFUTED):
-        assert np.mean([outcome is wrong for outcome in outcomes]) <= ceiling
-
-
-def _outcome(h: Hypothesis, name: str, noise: np.ndarray) -> Outcome:
-    """One study whose median effect is on the margin."""
-    losses = {
-        "benefit": (0.1 * 10**0.3 * noise, np.full(20, 0.1)),
-        "no benefit": (0.1 + 0.01 * noise, np.full(20, 0.1)),
-        "equivalent": (0.1 + 0.01 * noise, np.full(20, 0.1)),
-        "threshold": (0.1 * noise, None),
-        "accuracy": (np.full(20, 0.5), None),
-    }[name]
-    runs = [
-        ArmResult(arm, seed, float(values[seed]), accuracy=min(1.0, 0.9 * noise[seed] ** 0.01))
-        for arm, values in zip("ab", losses, strict=True)
-        if values is not None
-        for seed in range(20)
-    ]
-    return judge([h], {h.key: runs}, {h.key: range(20)})[0].outcome
