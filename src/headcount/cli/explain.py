@@ -48,7 +48,7 @@ def entries(term: str) -> list[dict[str, Any]]:
         if term in registry.names()
     ]
     try:
-        return [{"where": t.section, "text": t.plain} for t in explained(term)] + parts
+        return [{"where": section, "text": t.plain} for section, t in explained(term)] + parts
     except InputError:
         if not parts:
             raise
