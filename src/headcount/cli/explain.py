@@ -6,6 +6,7 @@ import typer
 
 from headcount.cli.common import print_json, tell
 from headcount.cli.listing import registries
+from headcount.cli.options import JSON
 from headcount.core.errors import InputError
 from headcount.core.glossary import explained, terms
 
@@ -17,7 +18,7 @@ def explain(
             help="a term such as slot, sup error or dot-product-free; none: all", metavar="[TERM]"
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """What a word means: the glossary, and every part that can be named (biases, memories, …)."""
     term = " ".join(words or [])
