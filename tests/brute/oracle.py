@@ -19,13 +19,14 @@ from scipy.special import zeta
 DIGITS = 40
 FAR = 192  # lags taken one by one where every lag counts; the rest is bounded
 SUBSETS = 700  # rate sets looked at for one question
+DENSE = 300  # rates of one programme for any number of heads
 POLISHED, STEPS = 2, 25  # how many of them are polished, in how many steps
 
 
 @dataclasses.dataclass(frozen=True)
 class Question:
     """The lags first..stop-1 count (stop None: all), with rates b >= lowest (b > lowest where
-    `open`), at most `heads` heads, sum|a| <= budget."""
+    `open`), at most `heads` heads, sum|a| <= budget. `rates_from`: slower ones are not admitted."""
 
     kernel: tuple[str, tuple[float, ...]]  # name, parameters
     bias: str
@@ -34,13 +35,14 @@ class Question:
     budget: float = math.inf
     first: int = 0
     stop: int | None = None
+    rates_from: float = 0.0
 
     @property
     def lowest(self) -> tuple[float, bool]:
         """The admissible rates: from here on; True: this rate itself is not admitted, because the
         heads' own tail would have no norm."""
         if self.stop is not None or self.norm == "sup":
-            return 0.0, False
+            return self.rates_from, False
         if self.bias == "lin":
             return 0.0, True
         return (1.0, True) if self.norm == "l1" else (0.5, True)
@@ -176,6 +178,17 @@ def best_found(question: Question, seed: int = 0) -> Found:
         ),
         key=lambda f: f.error,
     )
+
+
+def best_of_many(question: Question) -> Found:
+    """Any number of heads within the budget: one programme over dense rates, which leaves little
+    to a better choice of them. Whole lags count, so that only short windows are worth it."""
+    sums, lowest = _Sums(question), question.lowest[0]
+    rates = np.concatenate([[lowest], lowest + np.geomspace(1e-4, 60.0, DENSE), [math.inf]])
+    a = sums.solve(rates)[1]
+    used = np.flatnonzero(a)
+    chosen = tuple(map(float, rates[used])), tuple(map(float, a[used]))
+    return Found(*chosen, exact_error(question, *chosen))
 
 
 class _Sums:

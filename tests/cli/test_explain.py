@@ -31,6 +31,14 @@ def test_a_word_its_aliases_and_a_part():
     assert "[theory" not in "".join(term.plain for term in terms())
 
 
+def test_a_term_stands_in_bold_where_it_is_explained_and_no_two_are_asked_for_alike():
+    for term in terms():
+        assert term.text.lower().startswith(f"**{term.names[0]}"), term
+        assert all(name == name.lower() and name in term.text.lower() for name in term.names), term
+    first = [term.names[0] for term in terms()]
+    assert len(set(first)) == len(first)
+
+
 def test_an_unknown_word_gets_the_nearest():
     with pytest.raises(InputError, match="unknown term 'slto' \\(nearest: 'slot'\\)"):
         CliRunner().invoke(app, ["explain", "slto"], catch_exceptions=False)

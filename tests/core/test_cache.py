@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from headcount.core import cache
+from headcount.core import cache, source_code
 from headcount.core.claims import Lags, Norm
 from headcount.core.errors import InputError
 
@@ -24,7 +24,7 @@ def answer(value, other=1.0, say=None):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv(cache.SWITCH, str(tmp_path / "kept"))
-    monkeypatch.setattr(cache, "_began", lambda: 2**63)  # sources may have changed just now
+    monkeypatch.setattr(source_code, "_began", lambda: 2**63)  # sources may have changed just now
     calls.clear()
     return tmp_path / "kept"
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_told_is_not_kept():
 
 def test_another_code_or_precision_asks_anew(monkeypatch):
     answer(5)
-    monkeypatch.setattr(cache, "_hash_of", lambda seen: "other")
+    monkeypatch.setattr(source_code, "_hash_of", lambda seen: "other")
     answer(5)
     monkeypatch.setattr(cache, "_precision", lambda: True)
     answer(5)
@@ -78,7 +78,7 @@ def test_another_code_or_precision_asks_anew(monkeypatch):
 
 
 def test_sources_that_changed_while_they_run_keep_nothing(monkeypatch):
-    monkeypatch.setattr(cache, "_began", lambda: 0)
+    monkeypatch.setattr(source_code, "_began", lambda: 0)
     answer(5)
     answer(5)
     assert len(calls) == 2

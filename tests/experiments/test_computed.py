@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 
+from headcount.core import source_code
 from headcount.core.refs import Ref
 from headcount.experiments import studies_of
 from headcount.experiments.computed import Computations, Processes, numbers_of
@@ -60,22 +61,38 @@ def test_everything_begins_with_the_floors_and_the_longest_goes_first(tmp_path):
     assert said == ["2b: what every arm could reach", "rates"]
 
 
-def test_what_was_computed_is_kept_for_the_next_time(tmp_path):
-    """Under the hash of what it depends on: another profile is computed anew."""
-    store, studies = tmp_path / "runs.sqlite", studies_of(["3b"], Profile.LAPTOP)
-    first, second, other = Here(), Here(), Here()
-    asked = [
-        Computations(pool, ["3b"], profile, None, store, lambda _, now=False: None)
-        for pool, profile in (
-            (first, Profile.LAPTOP),
-            (second, Profile.LAPTOP),
-            (other, Profile.FULL),
+def asked_for(store, profiles) -> list[int]:
+    """How many calls each of these runs in turn makes; all find the same."""
+    studies, pools = studies_of(["3b"], Profile.LAPTOP), [Here() for _ in profiles]
+    found = [
+        Computations(pool, ["3b"], profile, None, store, lambda _, now=False: None).existing(
+            studies
         )
+        for pool, profile in zip(pools, profiles, strict=True)
     ]
-    found = [work.existing(studies) for work in asked]
-    assert found[0] == found[1] == found[2]
+    assert all(each == found[0] for each in found)
     assert found[0][0].key == "3b-exists"
-    assert [len(pool.asked) for pool in (first, second, other)] == [1, 0, 1]
+    return [len(pool.asked) for pool in pools]
+
+
+def test_what_was_computed_is_kept_for_the_next_time(tmp_path, monkeypatch):
+    """Under the hash of what it depends on: another profile is computed anew."""
+    monkeypatch.setattr(source_code, "_began", lambda: 2**63)  # sources may have changed just now
+    profiles = [Profile.LAPTOP, Profile.LAPTOP, Profile.FULL]
+    assert asked_for(tmp_path / "runs.sqlite", profiles) == [1, 0, 1]
+
+
+def test_other_code_computes_anew_and_code_that_changed_while_it_runs_keeps_nothing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(source_code, "_began", lambda: 2**63)
+    store = tmp_path / "runs.sqlite"
+    assert asked_for(store, [Profile.LAPTOP]) == [1]
+    with monkeypatch.context() as other:
+        other.setattr(source_code, "_hash_of", lambda seen: "other")
+        assert asked_for(store, [Profile.LAPTOP]) == [1]
+    monkeypatch.setattr(source_code, "_began", lambda: 0)
+    assert asked_for(store, [Profile.LAPTOP, Profile.LAPTOP]) == [1, 1]
 
 
 def test_numbers_are_those_of_the_studies(tmp_path):

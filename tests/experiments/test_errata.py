@@ -10,7 +10,7 @@ import scipy.optimize
 import scipy.special
 
 from headcount.core.errors import InputError
-from headcount.experiments.errata import ERRATA, FINDINGS, Erratum, every_evidence
+from headcount.experiments.errata import ERRATA, FINDINGS, Erratum, Severity, every_evidence
 from headcount.experiments.errata_evidence import jackson
 
 POINTS = (*FINDINGS, *ERRATA)
@@ -40,6 +40,10 @@ def test_every_point_is_there_once():
     assert [e.id for e in FINDINGS] == [f"F{i}" for i in range(1, 9)]
 
 
+def test_points_of_every_severity():
+    assert {point.severity for point in POINTS} == set(Severity)
+
+
 def test_every_point_says_what_is_printed_found_and_done():
     for e in (*FINDINGS, *ERRATA):
         assert e.where
@@ -58,7 +62,7 @@ def test_every_point_has_evidence_of_its_own_in_neutral_words():
     assert set(seen) == {"3", "7", "8", "22", "25"}  # matters of reading; all others are computed
     assert len(set(seen.values())) == len(seen)
     with pytest.raises(InputError, match="evidence and seen"):
-        Erratum("x", "w", "p", "f", "d")
+        Erratum("x", Severity.DETAIL, "w", "p", "f", "d")
 
 
 def test_jackson_constants_are_below_one_where_they_are_used():

@@ -20,8 +20,9 @@ EXACT = (1e-6, 1e-12)
 # that differ in the ninth digit do not. So up to twice as much, and a few units of float32.
 ROUNDED, COARSE = {"error_float32", "error_bfloat16", "rounding"}, (0.5, 1e-6)
 # What names a row of a table.
-ROW_NAMES = (("bias", "attention", "normaliser", "construction"), ("experiment", "variant", "id"),
-             ("part", "cell"), ("layer", "part", "space"), ("name",))  # fmt: skip
+ROW_NAMES = (("experiment", "variant", "id"), ("bias", "attention"), ("part", "cell"),
+             ("layer", "part", "space"), ("name",))  # fmt: skip
+SIZES = ("layers", "heads", "parameters")  # of a row of a plan
 MISSING = "(missing)"
 
 
@@ -82,6 +83,29 @@ class Told:
         if self.kind is Kind.REWORDED:
             return isinstance(before, str) and isinstance(difference.now, str)
         return True
+
+
+def by_kind(plan: dict[str, Any], kinds: set[tuple[str, str]] | None = None) -> dict[str, Any]:
+    """A plan by what was asked: for each kind (bias and attention) whether it is reachable, and the
+    smallest sizes. Which construction does it is no part of that: newer ones join, and the table
+    keeps those that no other beats. `kinds`: of these alone."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in plan["rows"]:
+        rows.setdefault((row["bias"], row["attention"]), []).append(row)
+    found = []
+    for kind in sorted(rows if kinds is None else kinds & set(rows)):
+        said = [row["reachable"] for row in rows[kind]]
+        reached = [row for row in rows[kind] if row["reachable"]]
+        sizes = {name: min((row[name] for row in reached), default=None) for name in SIZES}
+        reachable = True if reached else (None if None in said else False)
+        found.append({"bias": kind[0], "attention": kind[1], "reachable": reachable, **sizes})
+    asked = {name: plan[name] for name in ("target", "tol", "dtype", "length")}
+    return {**asked, "kinds": found, "recommends": plan["recommended"] is not None}
+
+
+def kinds_of(plan: dict[str, Any]) -> set[tuple[str, str]]:
+    """Bias and attention of every row."""
+    return {(row["bias"], row["attention"]) for row in plan["rows"]}
 
 
 def read_told(path: Path) -> list[Told]:

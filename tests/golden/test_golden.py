@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import CASES
-from tests.golden.compare import Difference, Kind, Told, differences, leaves, read_told
+from tests.golden.compare import (
+    Difference,
+    Kind,
+    Told,
+    by_kind,
+    differences,
+    kinds_of,
+    leaves,
+    read_told,
+)
 from tests.golden.record import FILE, answer
 
 TOLD = read_told(Path(__file__).with_name("differences.toml"))
@@ -20,8 +29,10 @@ BY_NAME = {case.name: case for case in CASES}
 
 @functools.cache
 def _compared(name: str) -> tuple[list[Difference], dict]:
-    now = json.loads(json.dumps(answer(BY_NAME[name])))
-    return differences(name, STORED[name], now), leaves(now)
+    before, now = STORED[name], json.loads(json.dumps(answer(BY_NAME[name])))
+    if BY_NAME[name].verb == "plan":
+        before, now = by_kind(before), by_kind(now, kinds_of(before))
+    return differences(name, before, now), leaves(now)
 
 
 def _check(name: str) -> None:
@@ -101,6 +112,30 @@ BEFORE = {"a": 1.0, "text": "x", "rows": [{"name": "p", "v": 1.0}, {"name": "q",
 )
 def test_what_counts_as_a_difference(now, paths):
     assert [d.path for d in differences("case", BEFORE, now)] == paths
+
+
+def test_a_plan_is_compared_by_what_each_kind_takes():
+    rows = [
+        {
+            "bias": "lin",
+            "attention": "dot",
+            "reachable": r,
+            "layers": l,
+            "heads": 1,
+            "parameters": p,
+        }
+        for r, l, p in ((False, None, None), (True, 2, 9), (True, 1, 12))
+    ]
+    other = {**rows[0], "bias": "log"}
+    unknown = {**rows[0], "bias": "rope", "reachable": None}
+    asked = {"target": "t", "tol": 0.1, "dtype": "float32", "length": 8, "recommended": {}}
+    before = {**asked, "rows": [rows[2], other]}
+    now = by_kind({**asked, "rows": [*rows, other, unknown]}, kinds_of(before))
+    (smaller,) = differences("plan", by_kind(before), now)
+    assert (smaller.path, smaller.before, smaller.now) == ("kinds[lin/dot].parameters", 12, 9)
+    lost = by_kind({**asked, "rows": [{**rows[0], "reachable": None}, other]}, kinds_of(before))
+    paths = [d.path for d in differences("plan", by_kind(before), lost)]
+    assert paths == [f"kinds[lin/dot].{f}" for f in ("reachable", "layers", "heads", "parameters")]
 
 
 @pytest.mark.parametrize(

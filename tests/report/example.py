@@ -6,7 +6,7 @@ import functools
 import math
 
 from headcount.core.refs import Ref
-from headcount.experiments.errata import Erratum
+from headcount.experiments.errata import Erratum, Severity
 from headcount.lab.judge.existence import Can, Cannot, Existence
 from headcount.lab.judge.hypothesis import (
     AccuracyAtLeast,
@@ -458,11 +458,13 @@ def figures() -> tuple[FigureData, ...]:
 
 def report(**changes) -> Report:
     errata = (
-        (Erratum("18", "Section 6, 4a", "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.",
+        (Erratum("18", Severity.CONCLUSION, "Section 6, 4a",
+                 "The kernel rho(1000 - s) at s = 1000 is 0^-0.5.",
                  "The value is not finite, and t^-0.5 is not summable.",
                  "Uses lags 1 to 999 and says 'finite window'.", seen="Section 6"),
          "Lag 0 has infinite weight; the sum over lags grows like the square root of the window."),
-        (Erratum("20", "Section 6, 2a", "The readout of x_99 in {-1, 1} is called complex.",
+        (Erratum("20", Severity.CONCLUSION, "Section 6, 2a",
+                 "The readout of x_99 in {-1, 1} is called complex.",
                  "Any function of one bit is a relu(x) + b relu(-x).",
                  "Runs it as written, and a triangle wave of 32 teeth as meant.", seen="Section 6"),
          "Two neurons reproduce every such readout exactly."),

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.experiments.errata import Erratum
+from headcount.experiments.errata import Erratum, Severity
 from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.verdict import Outcome
 from headcount.report.document import Report, Section, SpecFile, Table
@@ -29,7 +29,9 @@ def test_verdicts_of_the_lab_pass_through_unchanged():
 
 
 def test_an_erratum_needs_evidence():
-    point = Erratum("18", "Section 6", "printed", "found", "does", seen="Section 6")
+    point = Erratum(
+        "18", Severity.CONCLUSION, "Section 6", "printed", "found", "does", seen="Section 6"
+    )
     base = Report("title", "smoke", "headcount reproduce", ())
     with pytest.raises(InputError, match="evidence is empty"):
         dataclasses.replace(base, errata=((point, " "),))

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json
+from headcount.cli.options import JSON
 
 if TYPE_CHECKING:
     from headcount.theory.theorems import Evaluated
@@ -23,7 +24,7 @@ def bound(
     bias: Annotated[str, typer.Option(help="lin or log")] = "lin",
     heads: Annotated[int, typer.Option(help="heads per layer")] = 8,
     width: Annotated[int, typer.Option(help="FFN neurons per layer")] = 256,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """What the paper promises, with every constant: the value, or why an assumption fails."""
     from headcount.theory.theorems import bound as evaluate  # jax: not needed for --help

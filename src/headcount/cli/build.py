@@ -1,6 +1,5 @@
 """`headcount build TARGET`: weights by formula, checked, written as a model folder."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress, tell
+from headcount.cli.options import JSON, LENGTH, MODEL_FOLDER, TARGET
 from headcount.core.claims import Precision
 from headcount.core.files import refuse_occupied
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from headcount.construct import Construction
 
 
+NORMALISER = Annotated[
+    str | None,
+    typer.Option(
+        help="none, softmax, softmax-sink, softmax-bos or softmax-tail; default: the first that"
+        " works"
+    ),
+]
+
+
 def build(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "fixed:lags=3+17, essential:kernel=power:1.5, recall:pairs=6, …, or a"
-                " .toml/.yaml/.json spec file"
-            )
-        ),
-    ],
+    target: TARGET,
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table, rope or none")] = "lin",
     tol: Annotated[
         float | None,
@@ -40,29 +41,16 @@ def build(
         str,
         typer.Option(help="float32 or float64: the type the model is written and meant to run in"),
     ] = "float32",
-    normaliser: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "none, softmax, softmax-sink, softmax-bos or softmax-tail; default: the first that"
-                " works"
-            )
-        ),
-    ] = None,
-    length: Annotated[
-        int | None, typer.Option(help="longest sequence to serve (default 1024)")
-    ] = None,
+    normaliser: NORMALISER = None,
+    length: LENGTH = None,
     construction: Annotated[
         str | None,
         typer.Option("--construction", help="this one alone; see headcount list construction"),
     ] = None,
     # the old name of --construction; `bound --theorem` is a theorem of the paper
     theorem: Annotated[str | None, typer.Option("--theorem", hidden=True)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="folder for the model: config, weights, README, run.py"),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    out: MODEL_FOLDER = None,
+    json: JSON = False,
 ) -> None:
     """A real model for a memory, by formula: no training. Checked against the target's float64
     reference, or nothing is written.
@@ -74,16 +62,9 @@ def build(
     with progress() as say:
         say(f"building {target}")
         made = construct(
-            target,
-            bias,
-            heads,
-            width,
-            precision,
-            tol=tol,
-            normaliser=normaliser,
-            length=length,
+            target, bias, heads, width, precision, tol=tol, normaliser=normaliser, length=length,
             theorem=construction or theorem,
-        )
+        )  # fmt: skip
     if out is not None:
         made.save(out, target)
     if json:

@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from headcount.cli.common import console, print_json
+from headcount.cli.options import JSON
 from headcount.core.cache import clear, contents
 
 
 def cache(
     remove: Annotated[bool, typer.Option("--clear", help="remove every answer")] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """Answers that are kept on disk: what was asked before is read again (HEADCOUNT_CACHE=PATH
     moves them, HEADCOUNT_CACHE=off keeps none, HEADCOUNT_CACHE_MB=256 bounds them).

@@ -5,13 +5,14 @@ import importlib.util
 import os
 import platform
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json
+from headcount.cli.options import JSON
 
 PACKAGES = (
     "headcount",
@@ -99,9 +100,7 @@ def _problems(found: dict[str, Any]) -> list[str]:
     return problems
 
 
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-) -> None:
+def doctor(json: JSON = False) -> None:
     """Check the environment: versions, threads, float64, CPU flags, extras."""
     found = facts()
     if json:

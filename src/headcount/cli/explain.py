@@ -6,6 +6,7 @@ import typer
 
 from headcount.cli.common import print_json, tell
 from headcount.cli.listing import registries
+from headcount.cli.options import JSON
 from headcount.core.errors import InputError
 from headcount.core.glossary import explained, terms
 
@@ -17,7 +18,7 @@ def explain(
             help="a term such as slot, sup error or dot-product-free; none: all", metavar="[TERM]"
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """What a word means: the glossary, and every part that can be named (biases, memories, …)."""
     term = " ".join(words or [])
@@ -48,7 +49,7 @@ def entries(term: str) -> list[dict[str, Any]]:
         if term in registry.names()
     ]
     try:
-        return [{"where": t.section, "text": t.plain} for t in explained(term)] + parts
+        return [{"where": section, "text": t.plain} for section, t in explained(term)] + parts
     except InputError:
         if not parts:
             raise

@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 
 from headcount.cli.common import console, print_json
+from headcount.cli.options import JSON
 from headcount.core.errors import require, unknown
 
 FORMS = ("torch", "onnx", "headcount")
@@ -23,7 +24,7 @@ def export(
         Path | None,
         typer.Option(help="with --to headcount: a safetensors file of a trained state dict"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """A saved model as one readable PyTorch file with its weights, or as ONNX; or weights that were
     trained in PyTorch back as a model of ours.

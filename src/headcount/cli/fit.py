@@ -5,6 +5,7 @@ other numbers; `--heads 1..16`: the error against the number of heads.
 import dataclasses
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,32 +15,44 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress, tell
+from headcount.cli.options import JSON
 from headcount.core.claims import rounded
 from headcount.core.errors import InputError, require
 from headcount.theory.fit_text import curve_figure, four_numbers, head_rows, title
 
 if TYPE_CHECKING:
+    from headcount.memory.kernels import FileKernel
     from headcount.theory.kernel_fit import KernelFit
 
 PLOT_ENDINGS = (".svg", ".png")
 MOST_COUNTS = 64
 
 
+KERNEL = Annotated[
+    str | None,
+    typer.Argument(
+        help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value per lag"
+    ),
+]
+CSV = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv",
+        help="instead of KERNEL: a .csv file of values from lag 0 on, or of lag,value; a header"
+        " is optional",
+    ),
+]
+PLOT = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", "-o", help="write the fit by lag, or the error against heads: .svg or .png"
+    ),
+]
+
+
 def fit(
-    kernel: Annotated[
-        str | None,
-        typer.Argument(
-            help="lag:99, exp:0.1, power:1.5, osc:0.05,0.3, or a .npy/.csv file, one value per lag"
-        ),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            "--csv",
-            help="instead of KERNEL: a .csv file of values from lag 0 on, or of lag,value; a header"
-            " is optional",
-        ),
-    ] = None,
+    kernel: KERNEL = None,
+    csv: CSV = None,
     bias: Annotated[str, typer.Option(help="lin, log, log1p, peak, table or rope")] = "lin",
     heads: Annotated[
         str | None, typer.Option(help="number of heads, or 1..16 for the error against heads")
@@ -59,19 +72,29 @@ def fit(
         str | None, typer.Option(help="float32 or bfloat16: the best heads for that format")
     ] = None,
     lower_bound: Annotated[bool, typer.Option(help="compute the certified lower bound")] = True,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot", "-o", help="write the fit by lag, or the error against heads: .svg or .png"
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    plot: PLOT = None,
+    json: JSON = False,
 ) -> None:
     """The best sum of heads found for a memory kernel: its error, what is proved of all others, and
     what float32 keeps of it.
     """
+    memory = kernel_of(kernel, csv)
+    asked: list[int | None] = [None] if heads is None else [*counts(str(heads))]
+    if plot is not None:
+        check_place(plot)
+    options = {
+        "bias": bias, "tol": tol, "budget": math.inf if budget is None else budget, "norm": norm,
+        "window": window, "dtype": dtype, "certify": lower_bound,
+    }  # fmt: skip
+    results = never_worse(searched(memory, asked, options))
+    tell_results(results, one=".." not in str(heads), plot=plot, json=json)
+    if results[-1].interrupted:  # what was found is printed; a script learns that it was not all
+        raise KeyboardInterrupt
+
+
+def kernel_of(kernel: str | None, csv: Path | None) -> "str | FileKernel":
+    """The kernel that one of both names."""
     from headcount.memory.kernels import FileKernel
-    from headcount.theory.kernel_fit import fit_kernel  # numpy and flint: not needed for --help
 
     require(
         (kernel is None) != (csv is None),
@@ -79,43 +102,38 @@ def fit(
         "a kernel or --csv FILE",
         "for example headcount fit lag:2 --heads 4",
     )
-    memory = kernel if csv is None else FileKernel(str(csv))
-    assert memory is not None
-    asked: list[int | None] = [None] if heads is None else [*counts(str(heads))]
-    if plot is not None:
-        check_place(plot)
+    if csv is not None:
+        return FileKernel(str(csv))
+    assert kernel is not None
+    return kernel
+
+
+def searched(
+    memory: "str | FileKernel", asked: Sequence[int | None], options: dict[str, Any]
+) -> "list[KernelFit]":
+    """A fit per number of heads, up to ^C."""
+    from headcount.theory.kernel_fit import fit_kernel  # numpy and flint: not needed for --help
+
     results = []
     with progress() as say:
         for count in asked:
-            results.append(
-                fit_kernel(
-                    memory,
-                    bias=bias,
-                    heads=count,
-                    tol=tol,
-                    budget=math.inf if budget is None else budget,
-                    norm=norm,
-                    window=window,
-                    dtype=dtype,
-                    certify=lower_bound,
-                    progress=say,
-                )
-            )
+            results.append(fit_kernel(memory, heads=count, **options, progress=say))
             if results[-1].interrupted:
                 break
-    one = ".." not in str(heads)
-    results = never_worse(results)
+    return results
+
+
+def tell_results(results: "list[KernelFit]", one: bool, plot: Path | None, json: bool) -> None:
+    """One fit, or the errors against heads: as a figure, and as a document or tables."""
     if plot is not None:
         write_figure(results[0].plot() if one else curve_figure(results), plot)
     if json:
         found = [result.to_json() for result in results]
         print_json(found[0] if one else {"kernel": results[0].kernel, "fits": found})
-    else:
-        console.print(table(results[0]) if one else curve_table(results))
-        if not one:
-            tell_curve(results)
-    if results[-1].interrupted:  # what was found is printed; a script learns that it was not all
-        raise KeyboardInterrupt
+        return
+    console.print(table(results[0]) if one else curve_table(results))
+    if not one:
+        tell_curve(results)
 
 
 def register(app: typer.Typer) -> None:

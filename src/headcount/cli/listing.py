@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json
+from headcount.cli.options import JSON
 from headcount.core.errors import unknown
 from headcount.core.registry import Registry
 
@@ -72,7 +73,7 @@ def list_parts(
         str | None,
         typer.Argument(help="memory, readout, kernel, input, bias, attention, … (default: all)"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: JSON = False,
 ) -> None:
     """What is registered: memories, readouts, kernels, inputs, biases, attention, normalisers,
     FFNs, norms.

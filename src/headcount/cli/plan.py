@@ -6,29 +6,20 @@ import typer
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress, safe, tell
+from headcount.cli.options import JSON, LENGTH, TARGET
 
 if TYPE_CHECKING:
     from headcount.construct import Plan
 
 
 def plan(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "fixed:lags=3+17, essential:kernel=power:1.5, recall:pairs=6, …, or a"
-                " .toml/.yaml/.json spec file"
-            )
-        ),
-    ],
+    target: TARGET,
     tol: Annotated[float, typer.Option(help="largest error of an answer")] = 0.01,
     dtype: Annotated[
         str, typer.Option(help="float32 or float64: where the error must hold")
     ] = "float32",
     normaliser: Annotated[str | None, typer.Option(help="plan for this normaliser only")] = None,
-    length: Annotated[
-        int | None, typer.Option(help="longest sequence to serve (default 1024)")
-    ] = None,
+    length: LENGTH = None,
     standard: Annotated[
         bool,
         typer.Option(
@@ -36,7 +27,7 @@ def plan(
             help="standard parts alone: softmax; RoPE, ALiBi, T5, learned or sinusoidal positions",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """For a memory and a tolerance: layers, heads and neurons with each positional bias and
     attention kind, and which to take.

@@ -10,19 +10,22 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.options import JSON, WORKERS
 
 if TYPE_CHECKING:
     from headcount.pipeline import Reproduction
 
+EXPERIMENTS = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all"
+        " (default: the paper's eight; with --profile full all)"
+    ),
+]
+
 
 def reproduce(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="1a 1b 2a 2b 3a 3b 4a 4b, rates, depth, heads, bias, failures, or all"
-            " (default: the paper's eight; with --profile full all)"
-        ),
-    ] = None,
+    experiments: EXPERIMENTS = None,
     profile: Annotated[
         str,
         typer.Option(
@@ -44,9 +47,7 @@ def reproduce(
             help="a text file or a folder of texts for 1a and 3b, instead of the standard library"
         ),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="worker processes; without it one per core")
-    ] = None,
+    workers: WORKERS = None,
     replication: Annotated[
         int,
         typer.Option(help="0 has the registered seeds; 1, 2, … repeat what is judged with others"),
@@ -59,7 +60,7 @@ def reproduce(
             " initial rates, and show what it would choose",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """Run the experiments as registered claims: verdicts, the four numbers of every arm,
     figures, errata, report.html.
@@ -74,15 +75,9 @@ def reproduce(
 
     with watcher() as (say, told):
         done = run(
-            experiments,
-            profile,
-            out,
-            corpus=corpus,
-            workers=workers,
-            replication=replication,
-            say=say,
-            told=told,
-        )
+            experiments, profile, out, corpus=corpus, workers=workers, replication=replication,
+            say=say, told=told,
+        )  # fmt: skip
     if json:
         print_json(done.to_json())
         return

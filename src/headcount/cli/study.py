@@ -1,5 +1,9 @@
 """`headcount study finite-sample | robustness | rivals | mad` and `headcount zoo`."""
 
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,10 +11,10 @@ import typer
 from rich.markup import escape
 
 from headcount.cli.common import console, print_json, progress
-from headcount.core.errors import require, unknown
+from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
+from headcount.core.errors import require
 
 if TYPE_CHECKING:
-    from headcount.lab.sweep.engine import AbstractEngine
     from headcount.report.study_page import StudyPage
     from headcount.train.run_spec import RunSpec
 
@@ -19,23 +23,54 @@ PROFILE = Annotated[
     str, typer.Option(help="smoke (under 2 minutes), laptop (under 15) or full (3 hours)")
 ]
 OUT = Annotated[Path | None, typer.Option("-o", "--out", help="folder for runs and report")]
-ENGINE = Annotated[str, typer.Option(help="local, or ray for a cluster")]
-WORKERS = Annotated[int | None, typer.Option(help="worker processes; without it one per core")]
 DRY = Annotated[bool, typer.Option("--dry-run", help="only say how many runs it would be")]
-JSON = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 
-def engine_of(name: str, workers: int | None) -> "AbstractEngine":
-    """The engine by name."""
-    if name == "local":
-        from headcount.lab.sweep.local_engine import LocalEngine
+@dataclasses.dataclass(frozen=True)
+class Ways:
+    """The options that every study has: how it is carried out and told."""
 
-        return LocalEngine(workers)
-    if name == "ray":
-        from headcount.lab.sweep.ray_engine import RayEngine
+    profile: PROFILE = "laptop"
+    out: OUT = None
+    engine: ENGINE = "local"
+    workers: WORKERS = None
+    dry_run: DRY = False
+    json: JSON = False
 
-        return RayEngine(workers=workers)
-    raise unknown("engine", name, ["local", "ray"])
+    def carry_out(
+        self,
+        name: str,
+        planned: "Callable[[], list[RunSpec]]",
+        run: Callable[..., Any],
+        page: "Callable[[Any], StudyPage]",
+    ) -> None:
+        """What the runs would cost; or the runs, the page in the folder, and what it says.
+
+        `run` takes profile, folder, engine and say.
+        """
+        if self.dry_run:
+            _dry(planned(), self.json)
+            return
+        folder = self.out or Path(name)
+        with progress() as say:
+            engine = engine_of(self.engine, self.workers)
+            found = run(profile=self.profile, folder=folder, engine=engine, say=say)
+        told(found, page(found), folder, self.json)
+
+
+def with_ways(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb whose last parameter is `ways`: its options, then those of `Ways`, for the parser."""
+    own = list(inspect.signature(verb).parameters.values())[:-1]
+    shared = list(inspect.signature(Ways).parameters.values())
+
+    @functools.wraps(verb)
+    def called(**given: Any) -> None:
+        ways = Ways(**{each.name: given.pop(each.name) for each in shared})
+        verb(**given, ways=ways)
+
+    called.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    return called
 
 
 def numbers(text: str | None, what: str) -> list[int] | None:
@@ -78,6 +113,7 @@ def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
 
 
 @study.command("finite-sample")
+@with_ways
 def finite_sample(
     target: Annotated[str, typer.Argument(help="a memory, e.g. essential:kernel=exp:0.3")],
     model: Annotated[str | None, typer.Option(help="a baseline, e.g. filter:taps=8")] = None,
@@ -91,35 +127,28 @@ def finite_sample(
     series: Annotated[bool, typer.Option("--series", help="windows of one long series")] = False,
     error: Annotated[float | None, typer.Option(help="how many samples reach this risk?")] = None,
     length: Annotated[int | None, typer.Option(help="tokens of a sequence")] = None,
-    profile: PROFILE = "laptop",
-    out: OUT = None,
-    engine: ENGINE = "local",
-    workers: WORKERS = None,
-    dry_run: DRY = False,
-    json: JSON = False,
+    *,
+    ways: Ways,
 ) -> None:
     """A learning curve taken apart: approximation, precision, estimation, optimisation."""
+    from headcount.report.finite_sample_page import page
     from headcount.studies import finite_sample as verb
 
     fields = changed(model, change)
-    if dry_run:
-        design = verb.Design.of(target, fields, noise, series, over, numbers(sizes, "sizes"),
-                                samples, error, length, profile)  # fmt: skip
-        _dry(verb.planned(design), json)
-        return
-    folder = out or Path("finite-sample")
-    with progress() as say:
-        found = verb.finite_sample(
-            target, fields, noise=noise, series=series, over=over, sizes=numbers(sizes, "sizes"),
-            samples=samples, error=error, length=length, profile=profile, folder=folder,
-            engine=engine_of(engine, workers), say=say,
-        )  # fmt: skip
-    from headcount.report.finite_sample_page import page
-
-    told(found, page(found), folder, json)
+    asked: dict[str, Any] = {
+        "noise": noise, "series": series, "over": over, "sizes": numbers(sizes, "sizes"),
+        "samples": samples, "error": error, "length": length,
+    }  # fmt: skip
+    ways.carry_out(
+        "finite-sample",
+        lambda: verb.planned(verb.Design.of(target, fields, **asked, profile=ways.profile)),
+        functools.partial(verb.finite_sample, target, fields, **asked),
+        page,
+    )
 
 
 @study.command()
+@with_ways
 def rivals(
     memories: Annotated[
         list[str] | None, typer.Argument(help="names of the collection; see headcount zoo --list")
@@ -128,81 +157,61 @@ def rivals(
         list[str] | None, typer.Option(help="contenders; without it all of them")
     ] = None,
     equal: Annotated[str, typer.Option(help="parameters, state or work")] = "parameters",
-    profile: PROFILE = "laptop",
-    out: OUT = None,
-    engine: ENGINE = "local",
-    workers: WORKERS = None,
-    dry_run: DRY = False,
-    json: JSON = False,
+    *,
+    ways: Ways,
 ) -> None:
     """Transformers against recurrences and convolutions on the same memories."""
+    from headcount.report.rivals_page import page
     from headcount.studies import rivals as verb
 
-    if dry_run:
-        _dry(verb.planned(memories, model, equal, profile), json)
-        return
-    folder = out or Path("rivals")
-    with progress() as say:
-        found = verb.rivals(memories, model, equal=equal, profile=profile, folder=folder,
-                            engine=engine_of(engine, workers), say=say)  # fmt: skip
-    from headcount.report.rivals_page import page
-
-    told(found, page(found), folder, json)
+    ways.carry_out(
+        "rivals",
+        lambda: verb.planned(memories, model, equal, ways.profile),
+        functools.partial(verb.rivals, memories, model, equal=equal),
+        page,
+    )
 
 
 @study.command()
+@with_ways
 def robustness(
     insights: Annotated[list[str] | None, typer.Argument(help="1a … 4b; without it all")] = None,
-    profile: PROFILE = "laptop",
-    out: OUT = None,
-    engine: ENGINE = "local",
-    workers: WORKERS = None,
-    dry_run: DRY = False,
-    json: JSON = False,
+    *,
+    ways: Ways,
 ) -> None:
     """Every insight of the paper against other architectures and trainings."""
+    from headcount.report.robustness_page import page
     from headcount.studies import robustness as verb
 
-    if dry_run:
-        _dry(verb.planned(insights, profile), json)
-        return
-    folder = out or Path("robustness")
-    with progress() as say:
-        found = verb.robustness(insights, profile=profile, folder=folder,
-                                engine=engine_of(engine, workers), say=say)  # fmt: skip
-    from headcount.report.robustness_page import page
-
-    told(found, page(found), folder, json)
+    ways.carry_out(
+        "robustness",
+        lambda: verb.planned(insights, ways.profile),
+        functools.partial(verb.robustness, insights),
+        page,
+    )
 
 
 @study.command()
+@with_ways
 def mad(
-    tasks: Annotated[list[str] | None, typer.Argument(help="without it all")] = None,
-    profile: PROFILE = "laptop",
-    out: OUT = None,
-    engine: ENGINE = "local",
-    workers: WORKERS = None,
-    dry_run: DRY = False,
-    json: JSON = False,
+    tasks: Annotated[list[str] | None, typer.Argument(help="without it all")] = None, *, ways: Ways
 ) -> None:
     """MAD's tasks and multi-query recall: is the predicted smallest architecture right?
 
     Example: headcount study mad "noisy recall" memorising --profile smoke
     """
+    from headcount.report.rivals_page import mad_page
     from headcount.studies import mad_tasks as verb
 
-    if dry_run:
-        _dry(verb.planned(tasks, profile), json)
-        return
-    folder = out or Path("mad")
-    with progress() as say:
-        found = verb.mad(tasks, profile=profile, folder=folder,
-                         engine=engine_of(engine, workers), say=say)  # fmt: skip
-    from headcount.report.rivals_page import mad_page
-
-    told(found, mad_page(found), folder, json)
+    ways.carry_out(
+        "mad",
+        lambda: verb.planned(tasks, ways.profile),
+        functools.partial(verb.mad, tasks),
+        mad_page,
+    )
 
 
+@with_ways
 def zoo(
     model: Annotated[
         str | None, typer.Argument(help="a contender (transformer, gru, …) or gru:width=32")
@@ -210,12 +219,8 @@ def zoo(
     memories: Annotated[list[str] | None, typer.Option("--memory", help="some of them")] = None,
     listed: Annotated[bool, typer.Option("--list", help="the collection of memories")] = False,
     minima: Annotated[bool, typer.Option(help="plan the smallest model of each memory")] = True,
-    profile: PROFILE = "laptop",
-    out: OUT = None,
-    engine: ENGINE = "local",
-    workers: WORKERS = None,
-    dry_run: DRY = False,
-    json: JSON = False,
+    *,
+    ways: Ways,
 ) -> None:
     """A model's profile over the whole collection of memories, beside the smallest known."""
     from headcount.studies.collection import COLLECTION
@@ -223,25 +228,22 @@ def zoo(
     if listed:
         rows = [{"name": t.name, "family": str(t.family), "target": t.text, "length": t.length}
                 for t in COLLECTION]  # fmt: skip
-        if json:
+        if ways.json:
             print_json({"memories": rows})
         else:
             for row in rows:
                 console.print(f"{row['name']:15} {row['family']:10} {escape(str(row['target']))}")
         return
     require(model, "no model", "a model", "for example headcount zoo gru:width=32")
+    from headcount.report.rivals_page import zoo_page
     from headcount.studies import zoo as verb
 
-    if dry_run:
-        _dry(verb.planned(str(model), memories, profile), json)
-        return
-    folder = out or Path("zoo")
-    with progress() as say:
-        found = verb.zoo(str(model), memories, profile=profile, folder=folder, minima=minima,
-                         engine=engine_of(engine, workers), say=say)  # fmt: skip
-    from headcount.report.rivals_page import zoo_page
-
-    told(found, zoo_page(found), folder, json)
+    ways.carry_out(
+        "zoo",
+        lambda: verb.planned(str(model), memories, ways.profile),
+        functools.partial(verb.zoo, str(model), memories, minima=minima),
+        zoo_page,
+    )
 
 
 def _dry(specs: "list[RunSpec]", json: bool) -> None:

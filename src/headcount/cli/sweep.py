@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress, progress_console, safe
-from headcount.core.errors import CheckFailed, require, unknown
+from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
+from headcount.core.errors import CheckFailed, require
 from headcount.lab.sweep.progress import progress_teller, spoken
 from headcount.lab.sweep.sweep_plan import EXAMPLE
 
@@ -21,35 +22,33 @@ if TYPE_CHECKING:
     from headcount.lab.sweep.estimate import Estimate
     from headcount.lab.sweep.results import StoreStatus
 
-ENGINES = ("local", "ray")
 LINE_SECONDS = 10.0  # without a terminal, a line of progress no more often than this
 SHOWN = 60  # runs listed by --dry-run for people; --json lists all
+PLAN = Annotated[
+    Path | None,
+    typer.Argument(
+        help="a .yaml, .toml or .json file: baseline, axes, changes, seeds (see --example)"
+    ),
+]
+STORE = Annotated[
+    Path, typer.Option(help="the file that holds the results; created where there is none")
+]
+DRY = Annotated[
+    bool,
+    typer.Option("--dry-run", help="list the runs, measure briefly, and tell what they will cost"),
+]
 
 
 def sweep(
-    plan: Annotated[
-        Path | None,
-        typer.Argument(
-            help="a .yaml, .toml or .json file: baseline, axes, changes, seeds (see --example)"
-        ),
-    ] = None,
-    store: Annotated[
-        Path, typer.Option(help="the file that holds the results; created where there is none")
-    ] = Path("runs.sqlite"),
-    workers: Annotated[
-        int | None, typer.Option(help="worker processes; without it one per core")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="local, or ray for a cluster")] = "local",
+    plan: PLAN = None,
+    store: STORE = Path("runs.sqlite"),
+    workers: WORKERS = None,
+    engine: ENGINE = "local",
     address: Annotated[
         str | None,
         typer.Option(help="the Ray cluster; without it one is started here for the sweep"),
     ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="list the runs, measure briefly, and tell what they will cost"
-        ),
-    ] = False,
+    dry_run: DRY = False,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="end at the first run that fails")
     ] = False,
@@ -69,7 +68,7 @@ def sweep(
     example: Annotated[
         bool, typer.Option("--example", help="print a small ready plan and end")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """Compute every run of a plan that the store does not hold yet. Running the same command
     again continues.
@@ -79,7 +78,7 @@ def sweep(
         return
     require(plan is not None, "no plan", "a plan file", "write one from headcount sweep --example")
     assert plan is not None
-    chosen = _engine(engine, address, workers, pin)
+    chosen = engine_of(engine, workers, address, pin)
     from headcount.lab.sweep import driver as lab
     from headcount.lab.sweep.trainer import Trainer
 
@@ -91,15 +90,9 @@ def sweep(
     # Ray prints; stdout is for the answer alone
     with progress(LINE_SECONDS) as say, contextlib.redirect_stdout(sys.stderr):
         done = lab.sweep(
-            plan,
-            store,
-            engine=chosen,
-            runner=runner,
-            fail_fast=fail_fast,
-            retry_failed=retry_failed,
-            force=force,
-            watch=progress_teller(say),
-        )
+            plan, store, engine=chosen, runner=runner, fail_fast=fail_fast,
+            retry_failed=retry_failed, force=force, watch=progress_teller(say),
+        )  # fmt: skip
     if json:
         print_json(done.to_json())
     else:
@@ -109,7 +102,7 @@ def sweep(
 
 def status(
     store: Annotated[Path, typer.Argument(help="a file written by headcount sweep")],
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """How a store stands: finished, failed and why, running, still to do. Also while a sweep
     runs.
@@ -144,29 +137,12 @@ def results(
             help="by axis: runs, and smallest, median and largest loss (the default on a terminal)",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """What a sweep found: a summary by axis, or the stored figures as a table on stdout, one row
     per run. Also while a sweep runs.
     """
-    require(
-        not summary or not (csv or parquet or curves),
-        "--summary with --csv, --parquet or --curves",
-        "one of them",
-        "drop the others (--summary --json is possible)",
-    )
-    require(
-        csv + parquet + json <= 1,
-        "more than one of --csv, --parquet and --json",
-        "one of them",
-        "drop the others",
-    )
-    require(
-        not (parquet and sys.stdout.isatty()),
-        "--parquet onto a terminal",
-        "stdout in a file or a pipe",
-        "add > results.parquet",
-    )
+    _one_form(csv, parquet, curves, summary, json)
     from headcount.lab.sweep import results as lab
 
     table, damaged = lab.results(store, curves)
@@ -191,6 +167,28 @@ def results(
         sys.stdout.write(lab.to_csv(table))
 
 
+def _one_form(csv: bool, parquet: bool, curves: bool, summary: bool, json: bool) -> None:
+    """Results are asked for in one form that stdout can take."""
+    require(
+        not summary or not (csv or parquet or curves),
+        "--summary with --csv, --parquet or --curves",
+        "one of them",
+        "drop the others (--summary --json is possible)",
+    )
+    require(
+        csv + parquet + json <= 1,
+        "more than one of --csv, --parquet and --json",
+        "one of them",
+        "drop the others",
+    )
+    require(
+        not (parquet and sys.stdout.isatty()),
+        "--parquet onto a terminal",
+        "stdout in a file or a pipe",
+        "add > results.parquet",
+    )
+
+
 def register(app: typer.Typer) -> None:
     app.command("sweep")(sweep)
     app.command("status")(status)
@@ -210,25 +208,6 @@ def _print_axes(table: dict[str, list[Any]], json: bool) -> None:
         words = safe(row.axis), safe(row.value)
         shown.add_row(*words, str(row.runs), str(row.finished), *spread)
     console.print(shown)
-
-
-def _engine(name: str, address: str | None, workers: int | None, pin: bool) -> "AbstractEngine":
-    if name not in ENGINES:
-        raise unknown("engine", name, ENGINES)
-    if name == "ray":
-        from headcount.lab.sweep.ray_engine import RayEngine
-
-        require(not pin, "--pin with the ray engine", "a local engine", "drop --pin")
-        return RayEngine(address, workers)
-    from headcount.lab.sweep.local_engine import LocalEngine
-
-    require(
-        address is None,
-        f"--address {address} with the local engine",
-        "--engine ray",
-        "add --engine ray, or drop --address",
-    )
-    return LocalEngine(workers, pin)
 
 
 def _print_summary(done: "Summary") -> None:

@@ -8,12 +8,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, print_json, progress, tell
+from headcount.cli.options import JSON, MODEL_FOLDER
 from headcount.core.errors import require
 from headcount.core.files import read_mapping, refuse_occupied
 from headcount.core.overrides import with_changes
 
 if TYPE_CHECKING:
     from headcount.train.run_record import Record
+    from headcount.train.run_spec import RunSpec
+    from headcount.train.what_was_learned import Learned
 
 SHOWN = 12  # log points in the table
 TOLD = 8  # heads that are told one by one
@@ -37,14 +40,11 @@ def train(
             help="changes to it: train.lr=0.003 seed=4 model.heads=8", metavar="[A.B=C]…"
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="folder for the model: config, weights, README, run.py"),
-    ] = None,
+    out: MODEL_FOLDER = None,
     example: Annotated[
         bool, typer.Option("--example", help="print a small ready spec and end")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+    json: JSON = False,
 ) -> None:
     """Train one model on one memory and say what it learned. Divergence is a result too."""
     if example:
@@ -84,17 +84,22 @@ def train(
             }
         )
         return
-    console.print(table(done.record))
-    seconds, memory = done.record.seconds, done.record.peak_memory_bytes / 1e6
-    console.print(f"{escape(done.record.sentence)}.")
-    for line in learned.sentences(done.record.final.get("relative_loss"), TOLD):
+    tell_run(run, done.record, learned)
+    if out is not None:
+        console.print(f"written to {escape(str(out))}")
+
+
+def tell_run(run: "RunSpec", record: "Record", learned: "Learned") -> None:
+    """The metrics, how it ended, what was learned, what it cost."""
+    console.print(table(record))
+    console.print(f"{escape(record.sentence)}.")
+    for line in learned.sentences(record.final.get("relative_loss"), TOLD):
         tell(line)
+    seconds, memory = record.seconds, record.peak_memory_bytes / 1e6
     console.print(
         f"{seconds['run']:.2f} s (and {seconds['compile']:.2f} s to compile), peak memory"
         f" {memory:.0f} MB, run {run.content_hash}."
     )
-    if out is not None:
-        console.print(f"written to {escape(str(out))}")
 
 
 def table(record: "Record") -> Table:

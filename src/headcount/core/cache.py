@@ -27,22 +27,19 @@ import dataclasses
 import enum
 import functools
 import hashlib
-import importlib.metadata
 import inspect
 import os
 import pickle
-import platform
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
-import headcount
 from headcount.core.errors import InputError, require
+from headcount.core.source_code import PACKAGE, Changed, computing, source_hash
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,9 +48,6 @@ SWITCH, LIMIT = "HEADCOUNT_CACHE", "HEADCOUNT_CACHE_MB"
 MEGABYTES = 256
 LEFT_AFTER_TRIM = 0.9  # of the limit
 STORES_PER_TRIM = 32  # the folder's size is looked at no more often than that
-PACKAGE = Path(headcount.__file__).parent
-COMPUTING = ("numpy", "scipy", "python-flint", "jax", "jaxlib")
-RACY_NS = 2_000_000_000  # a file that changed this lately may change again within its timestamp
 MAGIC = b"headcount answer 1\n"
 DIGEST = 32
 
@@ -145,9 +139,9 @@ def _question(
     bound.apply_defaults()
     given = {k: v for k, v in bound.arguments.items() if k not in ignore}
     try:
-        asked = (name, _code(), _computing(), _precision(), given)
+        asked = (name, source_hash(), computing(), _precision(), given)
         return "\n".join(_written(asked)).encode("utf-8", "surrogatepass")
-    except Uncached:
+    except (Uncached, Changed):
         return None
 
 
@@ -213,69 +207,6 @@ def _precision() -> bool:
     if jax is not None and hasattr(jax, "config"):
         return bool(jax.config.jax_enable_x64)
     return os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "yes", "on")
-
-
-@functools.cache
-def _computing() -> tuple[str, ...]:
-    """The packages whose numbers are in an answer, and what they run on."""
-    found = [f"python {platform.python_version()} {platform.machine()}"]
-    for package in COMPUTING:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{package} {importlib.metadata.version(package)}")
-    return tuple(found)
-
-
-# The code
-
-
-def _code() -> str:
-    """The hash of this package's sources. Files are looked at each time, and read only where one of
-    them is not as it was.
-    """
-    seen, latest = _look()
-    if latest >= _began():
-        raise Uncached("the sources changed while they run")
-    return _hash_of(seen)
-
-
-def _look() -> tuple[tuple[tuple[str, int, int, int, int], ...], int]:
-    """Name, size, inode and both times of every source file, and the latest of these times."""
-    seen, latest = [], 0
-    for folder, folders, names in os.walk(PACKAGE):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            info = os.stat(path)
-            times = info.st_mtime_ns, info.st_ctime_ns
-            seen.append((os.path.relpath(path, PACKAGE), info.st_size, info.st_ino, *times))
-            latest = max(latest, *times)
-    return tuple(seen), latest
-
-
-@functools.lru_cache(maxsize=2)
-def _hash_of(seen: tuple[tuple[str, int, int, int, int], ...]) -> str:
-    digest = hashlib.sha256()
-    for name, *_ in seen:
-        data = (PACKAGE / name).read_bytes()
-        digest.update(f"{name} {len(data)}\n".encode() + data)
-    return digest.hexdigest()
-
-
-_IMPORTED_NS = time.time_ns()
-
-
-@functools.cache
-def _began() -> int:
-    """When this process began, in ns of the clock that files use; where that is not told, when this
-    module was loaded.
-    """
-    try:
-        ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
-        up = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        age = up - ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        return time.time_ns() - age - RACY_NS // 100
-    except (OSError, ValueError, IndexError, AttributeError):
-        return _IMPORTED_NS - RACY_NS
 
 
 # The folder

@@ -5,20 +5,17 @@ What was computed is kept in the store under the hash of what it depends on (the
 profile and all of our code), so that a finished command returns at once.
 """
 
-import functools
-import hashlib
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pydantic
 from pydantic_core import to_json
 
-import headcount
+from headcount.core.source_code import Changed, computing, source_hash
 from headcount.core.spec import content_hash
 from headcount.experiments import WITH_CORPUS, studies_of
 from headcount.experiments.errata import POINTS, Erratum, every_evidence
@@ -30,7 +27,6 @@ from headcount.lab.study import Profile, Study
 from headcount.lab.sweep.local_engine import cores
 from headcount.lab.sweep.store import Store
 
-DEPENDS = ("numpy", "scipy", "python-flint", "jax")  # whose versions may change a figure
 Existing = dict[str, tuple[Numbers, ...]]  # key of a claim → what is known of its parts
 
 
@@ -68,32 +64,30 @@ class Kept:
         self, processes: Processes, store: Path, form: Any, function: Callable[..., Any], *args: Any
     ):
         self._store, self._form = store, pydantic.TypeAdapter(form)
-        self._key = content_hash([function.__name__, *map(str, args), code_hash()])
-        with Store(store) as opened:
-            text = opened.computed(self._key)
+        self._key = _key(function.__name__, args)
+        text = None
+        if self._key is not None:
+            with Store(store) as opened:
+                text = opened.computed(self._key)
         self._found = None if text is None else self._form.validate_json(text)
         self._begun = None if text is not None else processes.submit(function, *args)
 
     def result(self) -> Any:
         if self._begun is not None:
             self._found = self._begun.result()
-            with Store(self._store) as opened:
-                opened.keep(self._key, to_json(self._found, inf_nan_mode="constants").decode())
+            if self._key is not None:
+                with Store(self._store) as opened:
+                    opened.keep(self._key, to_json(self._found, inf_nan_mode="constants").decode())
             self._begun = None
         return self._found
 
 
-@functools.cache
-def code_hash() -> str:
-    """Of every source file of ours, and of the versions of what computes."""
-    root = Path(headcount.__file__).parent
-    digest = hashlib.sha256()
-    for file in sorted((*root.rglob("*.py"), *root.rglob("*.json"))):
-        digest.update(file.relative_to(root).as_posix().encode())
-        digest.update(file.read_bytes())
-    for name in DEPENDS:
-        digest.update(f"{name} {metadata.version(name)}".encode())
-    return digest.hexdigest()
+def _key(name: str, args: Sequence[Any]) -> str | None:
+    """The call and the code; None where that changed while it runs: then nothing is kept."""
+    try:
+        return content_hash([name, *map(str, args), source_hash(), *computing()])
+    except Changed:
+        return None
 
 
 class Computations:

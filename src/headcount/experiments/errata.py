@@ -7,6 +7,7 @@ of reading, `seen` says what to read.
 """
 
 import dataclasses
+import enum
 from collections.abc import Callable
 
 from headcount.core.errors import require
@@ -16,6 +17,14 @@ from headcount.experiments import errata_evidence as evidence
 Evidence = Callable[[], str]
 
 
+class Severity(enum.StrEnum):
+    """How much a point matters, gravest first: the order in which a reader meets them."""
+
+    CONCLUSION = "changes what may be concluded"
+    CONDITION = "changes a condition or a constant"
+    DETAIL = "a slip in a proof or a definition"
+
+
 @dataclasses.dataclass(frozen=True)
 class Erratum:
     """One point. `evidence` is called when the page is made; without it `seen` says where in the
@@ -23,6 +32,7 @@ class Erratum:
     """
 
     id: str
+    severity: Severity
     where: str
     printed: str
     found: str
@@ -50,6 +60,7 @@ class Erratum:
 FINDINGS: tuple[Erratum, ...] = (
     Erratum(
         "F1",
+        Severity.CONCLUSION,
         "Theorem 3.1",
         "an error that falls like H^-n",
         "the constants, made explicit, are large",
@@ -58,6 +69,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F2",
+        Severity.CONCLUSION,
         "Theorem 3.1",
         "e^{0.01 T} for lin against T^{1.01} for log",
         "follows from fixing alpha = 0.01; alpha = ln2/T gives a power of T for lin too",
@@ -66,6 +78,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F3",
+        Severity.CONCLUSION,
         "Theorem 3.1",
         "no statement about the size of weights",
         "isolating a lag needs weights that grow geometrically with it, whatever the number of"
@@ -75,6 +88,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F4",
+        Severity.CONCLUSION,
         "Theorems 4.1, 4.4",
         "softmax attention with a dot product that is constant in the key",
         "softmax cancels such a term",
@@ -83,6 +97,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F5",
+        Severity.CONCLUSION,
         "Section 6",
         "trained losses as a comparison of what architectures can express",
         "what heads could reach lies far below the trained losses, or certified bounds lie far"
@@ -92,6 +107,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F6",
+        Severity.CONDITION,
         "Proposition 4.2",
         "a lower bound of 2/3 without dot product",
         "the sharp constant is 1: the answer 0 is optimal",
@@ -100,6 +116,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F7",
+        Severity.CONCLUSION,
         "Proposition 4.5",
         "depth saves heads",
         "it saves heads per layer; the total is the same once blocks are orthogonal",
@@ -108,6 +125,7 @@ FINDINGS: tuple[Erratum, ...] = (
     ),
     Erratum(
         "F8",
+        Severity.CONCLUSION,
         "Theorem 4.4",
         "K + 1 (+ 1) layers",
         "sufficient, not necessary: pointer doubling needs about log K",
@@ -119,6 +137,7 @@ FINDINGS: tuple[Erratum, ...] = (
 ERRATA: tuple[Erratum, ...] = (
     Erratum(
         "1",
+        Severity.DETAIL,
         "Appendix C",
         "W_Q, W_K as delta_(D-M+k-1,1), delta_(D,1)",
         "transposed with respect to the rule used for W_V",
@@ -127,6 +146,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "2",
+        Severity.DETAIL,
         "Appendix D.1",
         "heads read index D-M+l",
         "the network writes D-M+l-1; the log W_K lacks 1/log 2",
@@ -135,6 +155,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "3",
+        Severity.DETAIL,
         "Appendix C.2",
         "W_O = I in the first layer",
         "step I needs W_O = 0 there",
@@ -143,6 +164,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "4",
+        Severity.CONDITION,
         "Lemma F.1",
         "M(n) e/(1-1/e)^n",
         "the factor is (1 - e^-alpha)^-n",
@@ -151,6 +173,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "5",
+        Severity.CONDITION,
         "Lemmas F.3, F.6",
         "sums from lag 1, width D = M d",
         "lag 0 is lost",
@@ -159,6 +182,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "6",
+        Severity.CONDITION,
         "Proposition 4.3",
         "phi_log(w.x) with x holding log g",
         "gives -log log g, infinite at g = 1",
@@ -167,6 +191,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "7",
+        Severity.DETAIL,
         "eq. (8)",
         "H^Adap(1, M) as the warm-up class",
         "it is K = 0 of (8)",
@@ -175,6 +200,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "8",
+        Severity.CONDITION,
         "eq. (8)",
         "g integer-valued and Barron",
         "then constant on connected sets of tokens",
@@ -186,6 +212,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "9",
+        Severity.CONDITION,
         "Theorem 4.4",
         "no condition on heads",
         "errors of one retrieval must stay within the rounding of the next",
@@ -194,6 +221,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "10",
+        Severity.DETAIL,
         "Appendix C",
         "rounding tolerance 1/(4T) (log)",
         "log(1 + 1/(2T)) is exact",
@@ -202,6 +230,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "11",
+        Severity.DETAIL,
         "Appendix D.2",
         "the two formulas for the heads needed",
         "they are interchanged",
@@ -210,6 +239,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "12",
+        Severity.CONDITION,
         "Theorems 3.1, 4.1",
         "errors of memories added up",
         "blocks are orthogonal: a root of squares",
@@ -218,6 +248,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "13",
+        Severity.DETAIL,
         "Theorem 3.1",
         "H_k in proportion to weights",
         "not integers",
@@ -226,6 +257,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "14",
+        Severity.CONDITION,
         "Theorem 5.1",
         "no condition on ||rho||_1",
         "the readout sees a ball of radius ||rho||_1, which may exceed 1",
@@ -234,6 +266,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "15",
+        Severity.CONDITION,
         "Theorem 5.1",
         "n <= 99 beta",
         "comes from alpha = 0.005; a smaller alpha, such as beta/(3n), allows every n",
@@ -242,6 +275,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "16",
+        Severity.CONDITION,
         "Proposition 4.2",
         "g takes the value 0",
         "excluded by g >= 1; the constant for legal g is 1 too",
@@ -250,6 +284,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "17",
+        Severity.CONCLUSION,
         "Theorems 4.1, 4.4",
         "softmax",
         "cancels what does not depend on the key",
@@ -258,6 +293,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "18",
+        Severity.CONCLUSION,
         "Section 6, experiment 4a",
         "rho(1000 - s) with s up to 1000",
         "0^-1/2 is undefined, and s^-1/2 is not summable: no theorem applies",
@@ -266,6 +302,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "19",
+        Severity.CONCLUSION,
         "Section 6, experiment 4b",
         "e^{-5t} called heavy-tailed; log bias",
         "its tail is light; the log bias does not see lag 0, whose weight is 1",
@@ -274,6 +311,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "20",
+        Severity.CONCLUSION,
         "Section 6, experiments 1b, 2a, 3a",
         "complicated functions of one or three signs",
         "of one sign: 2 neurons are exact; of three: 8",
@@ -282,6 +320,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "21",
+        Severity.CONCLUSION,
         "Section 6, experiments 1b, 2a, 2b, 3a",
         "x_48, x_56, x_99",
         "at position 1000 these are lags 952, 944, 901, or lags as they stand",
@@ -290,6 +329,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "22",
+        Severity.DETAIL,
         "Appendix G.1",
         "T5 as -r(n) = bucket index",
         "T5 learns a number per bucket",
@@ -298,6 +338,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "23",
+        Severity.CONDITION,
         "Lemma G.5",
         "constant 1",
         "holds for n <= 7 and all m, and for n <= 15 where m >= n",
@@ -306,6 +347,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "24",
+        Severity.CONDITION,
         "Lemma G.6",
         "O~(||f||_B/sqrt m)",
         "4 R ||f||_B sqrt((D'+1)/m) with constants",
@@ -314,6 +356,7 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         "25",
+        Severity.CONCLUSION,
         "Section 6, experiment 4a",
         "lin, 64 heads: 0.19",
         "depends on what is not stated: the maps around the heads, how rates are kept positive, the"

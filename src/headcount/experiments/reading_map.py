@@ -1,6 +1,6 @@
 """Which reading of a printed setting gives which published number: a map, not a claim.
 
-The paper leaves open what its numbered tokens mean (positions or lags, `sparse_boolean`), which
+The paper leaves open what its numbered tokens mean (positions or lags, `paper_experiments`), which
 bias the heads have, and the learning rate. Every combination is shown, a few seeds each, beside the
 numbers that the paper prints. For a table read at one position all lags are alike: one reading
 stands for both.

@@ -144,6 +144,12 @@ class Report:
         return in_order(self.outcomes)
 
     @property
+    def errata_by_severity(self) -> "tuple[tuple[Erratum, str], ...]":
+        """Gravest first."""
+        order = [severity for point, _ in self.errata[:1] for severity in type(point.severity)]
+        return tuple(sorted(self.errata, key=lambda pair: order.index(pair[0].severity)))
+
+    @property
     def headline(self) -> FigureData | None:
         """The figure of the first screen."""
         return next((f for f in self.figures if f.place is Place.HEADLINE), None)

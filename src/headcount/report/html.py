@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 import jinja2
 from markupsafe import Markup
 
-from headcount.experiments.severity import Severity, severity_of
 from headcount.lab.judge.evidence import FAR_ABOVE_FLOOR
 from headcount.lab.judge.hypothesis import EQUAL_PARAMETERS, Kind
 from headcount.lab.judge.statistics import Looks, Scale
@@ -114,7 +113,6 @@ def html(report: Report, drawings: Mapping[str, bytes]) -> str:
         sectioned=[section.id for section in report.sections],
         columns=list(COLUMNS.values()),
         further=[verdict for verdict in verdicts if verdict.further],
-        severities=list(Severity),
         headline=None if lead is None else _figure(lead, drawings[lead.name]),
         diagnosed=[
             (outcome.study.key, arm, diagnosis)
@@ -271,6 +269,5 @@ def environment() -> jinja2.Environment:
     }
     environment.globals |= {"badges": BADGES, "Place": Place, "Outcome": Outcome, "Kind": Kind}
     environment.globals["terms"] = TERMS
-    environment.filters["severity"] = severity_of
     environment.tests["noted"] = lambda value: isinstance(value, Cell)
     return environment

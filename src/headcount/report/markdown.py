@@ -6,7 +6,6 @@ one run of the same command to the next.
 
 from collections.abc import Iterable, Sequence
 
-from headcount.experiments.severity import Severity, severity_of
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Cell, Report, Table
 from headcount.report.grid import COLUMNS, amount, amount_of_work, grid, judges_training, opening
@@ -118,10 +117,9 @@ def _table(table: Table) -> str:
 def _errata(report: Report) -> list[str]:
     if not report.errata:
         return []
-    ranked = sorted(report.errata, key=lambda pair: list(Severity).index(severity_of(pair[0].id)))
     lines = [
-        (item.id, item.where, severity_of(item.id), item.printed, item.found, evidence)
-        for item, evidence in ranked
+        (item.id, item.where, item.severity, item.printed, item.found, evidence)
+        for item, evidence in report.errata_by_severity
     ]
     columns = ("point", "where", "severity", "printed", "found", "evidence")
     return ["## Errata", rows(columns, lines)]
