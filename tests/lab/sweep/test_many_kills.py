@@ -28,6 +28,25 @@ KILLS = int(os.environ.get("HEADCOUNT_KILLS", "100"))
 SECONDS = 0.05
 
 
+def stored(store):
+    """id → figures of an output folder's store, which is whole and holds every run once."""
+    if not store.exists():
+        return {}
+    with Store(store) as opened:
+        rows, damaged = opened.rows()
+    found = {row.id: repr(row.figures) for row in rows}
+    assert damaged == []
+    assert len(rows) == len(found)
+    return found
+
+
+def write_down(line):
+    """A long test tells how far it is, in the file HEADCOUNT_KILLS_LOG."""
+    if "HEADCOUNT_KILLS_LOG" in os.environ:
+        with open(os.environ["HEADCOUNT_KILLS_LOG"], "a") as log:
+            log.write(line + "\n")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_sweeps_killed_many_times(tmp_path):
@@ -51,6 +70,7 @@ def test_sweeps_killed_many_times(tmp_path):
         after = figures(store) if store.exists() else {}
         assert before.items() <= after.items(), "a stored run was lost or changed"
         assert all(computed(log)[0][id] == again[id] for id in before), "computed twice"
+        write_down(f"kill of a sweep; stored {len(after)}")
     code, done, err = finish(start(store, count, seconds=0.0, log=log))
     assert (code, err) == (0, "")
     wanted = [spec.model_copy(update={"seconds": SECONDS}) for spec in plan(count)]
@@ -64,12 +84,16 @@ def test_sweeps_killed_many_times(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_reproduce_killed_many_times(tmp_path):
-    """Every process of the job at once; the last call goes on from what is stored."""
-    chance = random.Random(8)
-    command = [sys.executable, "-m", "headcount.cli", "reproduce", "4b", "--profile", "smoke"]
-    command += ["-o", str(tmp_path / "out"), "--json"]
-    store, before, kills = tmp_path / "out" / "runs.sqlite", {}, 0
-    while kills < KILLS:
+    """Every process of the job at once, half of them once another run is stored, the others at
+    any time from their first breath. A job that gets done is begun anew in another folder: every
+    finished one has the same runs with the same figures.
+    """
+    chance, kills, finished = random.Random(8), 0, []
+    while kills < KILLS or not finished:
+        out = tmp_path / f"out-{len(finished)}"
+        command = [sys.executable, "-m", "headcount.cli", "reproduce", "4b", "--profile", "smoke"]
+        command += ["-o", str(out), "--json"]
+        before = stored(out / "runs.sqlite")
         job = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -78,21 +102,22 @@ def test_reproduce_killed_many_times(tmp_path):
             text=True,
             start_new_session=True,
         )
-        try:
-            job.communicate(timeout=20 * chance.random())
-            break  # all is done: later kills would find nothing to disturb
-        except subprocess.TimeoutExpired:
+        at_work = chance.random() < 0.5
+        until = time.monotonic() + (900 if at_work or kills >= KILLS else 15 * chance.random())
+        while job.poll() is None and time.monotonic() < until:
+            if at_work and kills < KILLS and len(stored(out / "runs.sqlite")) > len(before):
+                time.sleep(chance.random())
+                break
+            time.sleep(0.2)
+        if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
-            job.communicate()
-        kills += 1
-        if store.exists():
-            with Store(store) as opened:
-                rows, damaged = opened.rows()
-            after = {row.id: repr(row.figures) for row in rows}
-            assert damaged == []
-            assert before.items() <= after.items()
-            assert len(rows) == len(after)
-            before = after
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
-    assert done.returncode in (0, 1), done.stderr
-    assert json.loads(done.stdout)["report"]
+            kills += 1
+        said, wrong = job.communicate()
+        after = stored(out / "runs.sqlite")
+        assert before.items() <= after.items(), "a stored run was lost or changed"
+        write_down(f"kills {kills} stored {len(after)} finished {len(finished)} {job.returncode}")
+        if job.returncode != -signal.SIGKILL:
+            assert job.returncode in (0, 1), wrong
+            assert json.loads(said)["report"]
+            finished.append(after)
+    assert all(each == finished[0] for each in finished)
