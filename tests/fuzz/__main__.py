@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.fuzz.attack import CHANGED, SORTS, Tally, attack, prepare
 from tests.fuzz.mutate import Mutator
 
-CHUNK = 500
+CHUNK = 2000
 
 
 def chunk(sort: str, seed: int, count: int) -> dict[str, object]:

@@ -20,7 +20,7 @@ from headcount.core.files import read_mapping
 from headcount.core.overrides import with_changes
 from headcount.core.sizes import MEMORY, MINUTES
 from tests.command import run
-from tests.fuzz.mutate import Mutator
+from tests.fuzz.mutate import Choice, Mutator
 from tests.fuzz.strategies import (
     EDITS,
     FILE_NAMES,
@@ -176,8 +176,8 @@ def a_command(words: list[str]) -> None:
 SORTS: dict[str, tuple[Callable[..., None], tuple[st.SearchStrategy[Any], ...]]] = {
     "parts": (a_part, (PARTS, VALUES)),
     "specs": (a_spec, (MAPPINGS, HOSTILE_TEXT)),
-    "files": (a_file, (FILE_NAMES, FILE_TEXTS)),
-    "bytes": (some_bytes, (st.sampled_from(sorted(READERS)), EDITS)),
+    "files": (a_file, (FILE_NAMES.map(Choice), FILE_TEXTS)),
+    "bytes": (some_bytes, (st.sampled_from(sorted(READERS)).map(Choice), EDITS)),
     "arguments": (an_argument, (VALUES, VALUES)),
     "commands": (a_command, (command_lines(),)),
 }

@@ -11,6 +11,10 @@ KEPT = 5000  # leaves that later inputs may take
 PIECES = ["", "0", "-", ":", ",", "=", "+", "(", ")", "[", "{", " ", "\n", "1e9", ".", "nan", "é"]
 
 
+class Choice(str):
+    """One of few texts that say what is tried, not what is sent: never changed."""
+
+
 class Mutator:
     """Remembers the leaves of what it has seen and mixes them into what comes."""
 
@@ -27,6 +31,8 @@ class Mutator:
         elif isinstance(value, (list, tuple)):
             for inner in value:
                 self.see(inner)
+        elif isinstance(value, Choice):
+            pass
         elif len(self.leaves) < KEPT:
             self.leaves.append(value)
         else:
@@ -80,6 +86,8 @@ class Mutator:
         return value
 
     def _leaf(self, value: Any) -> Any:
+        if isinstance(value, Choice):
+            return value
         what = self.chance.random()
         if what < 0.3:
             return self._other(value)

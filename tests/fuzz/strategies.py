@@ -10,6 +10,7 @@ import string
 from hypothesis import strategies as st
 
 import headcount as hc
+from tests.fuzz.mutate import Choice
 
 HOSTILE_TEXT = st.one_of(
     st.text(max_size=12),
@@ -70,7 +71,7 @@ def parts(draw: st.DrawFn, noun: str) -> str:
 
 KERNELS, TARGETS = parts("kernel"), parts("memory")
 PARTS = st.sampled_from(sorted(REGISTRIES)).flatmap(
-    lambda noun: st.tuples(st.just(noun), parts(noun))
+    lambda noun: st.tuples(st.just(Choice(noun)), parts(noun))
 )
 KEYS = sorted({key for keys in OPTIONS_OF.values() for key in keys} | {"lgas"})
 LEAF = st.one_of(

@@ -13,19 +13,11 @@ import time
 import pytest
 
 from headcount.lab.sweep.store import Store
-from tests.lab.sweep.test_faults import (
-    ROOT,
-    computed,
-    figures,
-    finish,
-    start,
-    undisturbed,
-    wait_until,
-)
+from tests.lab.sweep.test_faults import ROOT, computed, figures, start, undisturbed, wait_until
 from tests.lab.sweep.toy import plan
 
 KILLS = int(os.environ.get("HEADCOUNT_KILLS", "100"))
-SECONDS = 0.05
+RUNS, SECONDS = 100, 0.05
 
 
 def stored(store):
@@ -50,35 +42,40 @@ def write_down(line):
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_sweeps_killed_many_times(tmp_path):
-    chance, store, log = random.Random(7), tmp_path / "runs.sqlite", tmp_path / "log"
-    count = 3 * KILLS
-    for _ in range(KILLS):
+    """Half of the kills in the middle of the work, the others at any time from the first breath.
+    A sweep that gets done is checked and begun anew beside it, so that every kill disturbs one.
+    """
+    chance, kills, finished = random.Random(7), 0, 0
+    wanted = undisturbed([spec.model_copy(update={"seconds": SECONDS}) for spec in plan(RUNS)])
+    while kills < KILLS or not finished:
+        folder = tmp_path / str(finished)
+        folder.mkdir(exist_ok=True)
+        store, log = folder / "runs.sqlite", folder / "log"
         before = figures(store) if store.exists() else {}
         again = computed(log)[0]
-        driver = start(store, count, seconds=SECONDS, log=log)
-        # half of them in the middle of the work, the others at any time from their first breath
-        if chance.random() < 0.5:
-            seen = sum(again.values())
-            wait_until(
-                lambda seen=seen, driver=driver: (
-                    sum(computed(log)[0].values()) > seen or driver.poll() is not None
+        driver = start(store, RUNS, seconds=SECONDS, log=log)
+        if kills < KILLS:
+            if chance.random() < 0.5:
+                seen = sum(again.values())
+                wait_until(
+                    lambda seen=seen, log=log, driver=driver: (
+                        sum(computed(log)[0].values()) > seen or driver.poll() is not None
+                    )
                 )
-            )
-        time.sleep(chance.random())
-        driver.kill()
-        driver.communicate()
+            time.sleep(chance.random())
+            if driver.poll() is None:
+                driver.kill()
+                kills += 1
+        out, err = driver.communicate()
         after = figures(store) if store.exists() else {}
         assert before.items() <= after.items(), "a stored run was lost or changed"
         assert all(computed(log)[0][id] == again[id] for id in before), "computed twice"
-        write_down(f"kill of a sweep; stored {len(after)}")
-    code, done, err = finish(start(store, count, seconds=0.0, log=log))
-    assert (code, err) == (0, "")
-    wanted = [spec.model_copy(update={"seconds": SECONDS}) for spec in plan(count)]
-    code, done, err = finish(start(store, count, seconds=SECONDS, log=log))
-    assert (code, err, done["complete"]) == (0, "", True)
-    found = figures(store)
-    assert undisturbed(wanted).items() <= found.items()
-    assert not [path for path in tmp_path.iterdir() if path.name.endswith(("-wal", "-shm"))]
+        write_down(f"kills {kills} stored {len(after)} finished {finished}")
+        if driver.returncode != -signal.SIGKILL:
+            assert (driver.returncode, err, json.loads(out)["complete"]) == (0, "", True)
+            assert after == wanted
+            assert not [path for path in folder.iterdir() if path.name.endswith(("-wal", "-shm"))]
+            finished += 1
 
 
 @pytest.mark.slow
