@@ -1,6 +1,7 @@
 """`build`, `plan` and `bound` as a user calls them."""
 
 import json
+import shlex
 
 import pytest
 from rich.console import Console
@@ -62,13 +63,15 @@ def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
     plan("recall:pairs=2,symbols=3", length=16)
     shown = capsys.readouterr().out
     assert shown.startswith("Two softmax layers with one lin (ALiBi) head each reach recall")
-    # but for the command, which is to be copied in one piece
-    lines = [line.rstrip() for line in shown.splitlines() if not line.startswith("build it: ")]
+    lines = [line.rstrip() for line in shown.splitlines()]
     assert all(len(line) <= 80 for line in lines)
     assert "…" not in "".join(lines[: lines.index("")])
     assert "recommended:" in shown
-    assert "build it: headcount build" in shown
     assert "1  needs" in shown
+    # the command can be copied: the shell joins its lines
+    words = shlex.split(shown[shown.index("headcount build") :].replace("\\\n", " "))
+    assert words[:3] == ["headcount", "build", "recall:pairs=2,symbols=3"]
+    assert words[-2:] == ["-o", "model"]
 
 
 def test_bound_as_table_and_as_json(capsys):

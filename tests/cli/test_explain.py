@@ -28,6 +28,9 @@ def test_a_word_its_aliases_and_a_part():
     assert json.loads(run("explain", "sup error", "--json"))["entries"][0]["where"]
     assert run("explain", "sup", "error") == run("explain", "sup error")
     assert "slot" in run("explain")
+    both = run("explain", "slot", "rope")
+    assert "holds one memory" in both
+    assert "Formula" in both
     assert "[theory" not in "".join(term.plain for term in terms())
 
 

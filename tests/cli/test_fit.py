@@ -6,6 +6,7 @@ import headcount.theory.fit  # noqa: F401 — loaded before progress is looked a
 from headcount.cli.fit import counts, fit, table
 from headcount.core.errors import InputError
 from headcount.theory.kernel_fit import fit_kernel
+from tests.command import run
 
 
 def test_json_is_one_document_and_nothing_else(capsys):
@@ -118,3 +119,8 @@ def test_tables_of_a_file(tmp_path, capsys):
 def test_a_notebook_sees_the_figure():
     made = fit_kernel("lag:1", heads=2, window=16, certify=False)
     assert made.plot()._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_tolerance_is_told_as_a_share_of_the_kernel(tmp_path):
+    done = run("fit", "exp:0.5", "--tol", "0.2", "--no-lower-bound", "--window", "20")
+    assert "of the kernel itself; at most 0.2, as asked" in done.stdout

@@ -1,12 +1,16 @@
 """What a hostile user sends: specs, command lines, files and arguments, most of them wrong.
 
-Sizes are small or absurd, never in between: what is not refused must be quick.
+The names and options of parts are those of the registries, so that many inputs get past the first
+check. Sizes are small or absurd, never in between: what is not refused must be quick.
 """
 
 import json
 import string
 
 from hypothesis import strategies as st
+
+import headcount as hc
+from tests.fuzz.mutate import Choice
 
 HOSTILE_TEXT = st.one_of(
     st.text(max_size=12),
@@ -22,40 +26,54 @@ HOSTILE_TEXT = st.one_of(
 )  # fmt: skip
 NUMBERS = st.one_of(
     st.integers(-3, 5).map(str),
+    st.sampled_from(["0.01", "0.5", "1", "2", "3", "4", "8"]),
     st.floats(allow_nan=True, allow_infinity=True).map(str),
     st.sampled_from(["1e308", "1e-308", "9" * 30, "1000000000000", "0x10", "1_0", "²", "1e5j"]),
 )
 LISTS = st.lists(NUMBERS, max_size=3).map("+".join)
-KERNEL_NAMES = [
-    "lag", "exp", "power", "osc", "mexican-hat", "morlet", "window", "array", "file", "lagg",
-]  # fmt: skip
-TARGET_NAMES = [
-    "fixed", "essential", "adaptive", "recall", "induction", "pointer-chain", "selective-copy",
-    "parity", "n-gram", "algebraic", "wavelet", "prop42", "exp-4a", "exp-4b", "fixd",
-]  # fmt: skip
-KEYS = [
-    "lags", "kernel", "readout", "inputs", "read", "pairs", "symbols", "hops", "n", "seed", "T",
-    "neurons", "alphabet", "values", "current", "d", "position", "path", "sha256", "nesting",
-    "lgas",
-]  # fmt: skip
+# Targets that read large texts are tried elsewhere; their names are refused options here.
+HEAVY = {"english", "stdlib"}
+REGISTRIES = {
+    "kernel": hc.kernels, "memory": hc.targets, "readout": hc.readouts, "input": hc.inputs,
+    "lag-function": hc.lag_functions, "read": hc.reads, "bias": hc.biases, "score": hc.scores,
+    "normaliser": hc.normalisers, "norm": hc.norms, "ffn": hc.ffns, "position": hc.positions,
+    "baseline": hc.baselines,
+}  # fmt: skip
+OPTIONS_OF = {
+    entry.name: [p.name for p in entry.parameters]
+    for registry in REGISTRIES.values()
+    for entry in registry.entries()
+}
+NAMES = {
+    noun: sorted({entry.name for entry in registry.entries()} - HEAVY)
+    for noun, registry in REGISTRIES.items()
+}
+INNER = ["linear", "product", "parity", "teacher(neurons=2)", "lookup(alphabet=2)", "exp:0.5",
+         "lag:2", "boolean(d=2)", "onehot(symbols=3)", "markov(symbols=2)", "last", "at:3",
+         "fixed:lags=1", "table(lags=1+2)", "bits", "softmax", "rope", "lin", "dot"]  # fmt: skip
+VALUE = st.one_of(NUMBERS, NUMBERS, LISTS, st.sampled_from(INNER), HOSTILE_TEXT)
 
 
-def part(names: list[str]) -> st.SearchStrategy[str]:
+@st.composite
+def parts(draw: st.DrawFn, noun: str) -> str:
     """The text of a part: a name with values by place and by name, nested now and then."""
-    value = st.one_of(NUMBERS, LISTS, HOSTILE_TEXT)
-    flat = st.builds(
-        lambda name, places, named: name + ":" + ",".join([*places, *named]),
-        st.sampled_from(names),
-        st.lists(value, max_size=2),
-        st.lists(st.builds("{}={}".format, st.sampled_from(KEYS), value), max_size=3),
-    )
-    nested = st.builds(
-        "{}:{}={}({})".format, st.sampled_from(names), st.sampled_from(KEYS), flat, value
-    )
-    return st.one_of(st.sampled_from(names), flat, nested, HOSTILE_TEXT)
+    if draw(st.integers(0, 9)) == 0:
+        return draw(HOSTILE_TEXT)
+    name = draw(st.sampled_from(NAMES[noun]))
+    words = draw(st.lists(VALUE, max_size=2)) if draw(st.booleans()) else []
+    keys = OPTIONS_OF[name] or ["n"]
+    for key in draw(st.lists(st.sampled_from([*keys, *keys, "lgas"]), max_size=3)):
+        words.append(f"{key}={draw(VALUE)}")
+    if draw(st.integers(0, 5)) == 0:
+        words.append(f"{draw(st.sampled_from(keys))}={name}({draw(VALUE)})")
+    return f"{name}:{','.join(words)}" if words else name
 
 
-KERNELS, TARGETS = part(KERNEL_NAMES), part(TARGET_NAMES)
+KERNELS, TARGETS = parts("kernel"), parts("memory")
+PARTS = st.sampled_from(sorted(REGISTRIES)).flatmap(
+    lambda noun: st.tuples(st.just(Choice(noun)), parts(noun))
+)
+KEYS = sorted({key for keys in OPTIONS_OF.values() for key in keys} | {"lgas"})
 LEAF = st.one_of(
     st.none(),
     st.booleans(),
@@ -63,8 +81,7 @@ LEAF = st.one_of(
     st.integers(),
     st.floats(),
     HOSTILE_TEXT,
-    KERNELS,
-    TARGETS,
+    PARTS.map(lambda pair: pair[1]),
 )
 VALUES = st.recursive(
     LEAF,
@@ -76,18 +93,34 @@ VALUES = st.recursive(
             max_size=4,
         )
     ),
-    max_leaves=8,
+    max_leaves=6,
 )
-RUN_KEYS = [
-    "memory", "model", "train", "seed", "steps", "batch", "length", "lr", "loss", "data", "log",
-    "layers", "heads", "width", "bias", "ffn", "norm", "kind", "samples", "epochs", "baseline",
-    "axes", "changes", "seeds", "optimiser", "schedule", "evaluation", "precision", "effort",
-]  # fmt: skip
-MAPPINGS = st.dictionaries(
-    st.one_of(st.sampled_from(RUN_KEYS), HOSTILE_TEXT),
-    st.one_of(VALUES, st.dictionaries(st.sampled_from(RUN_KEYS), VALUES, max_size=4)),
-    max_size=5,
+FIELDS = {
+    "memory": TARGETS,
+    "model": sorted(hc.ModelSpec.model_fields),
+    "train": sorted(hc.TrainSpec.model_fields),
+    "seed": NUMBERS,
+}
+RUN_KEYS = sorted(
+    {*hc.RunSpec.model_fields, *hc.SweepPlan.model_fields, *FIELDS["model"], *FIELDS["train"]}
 )
+
+
+@st.composite
+def mappings(draw: st.DrawFn) -> dict[str, object]:
+    """What a spec file holds: known keys with values that may fit, and foreign ones."""
+    values: dict[str, object] = {}
+    for key in draw(st.lists(st.one_of(st.sampled_from(RUN_KEYS), HOSTILE_TEXT), max_size=4)):
+        inner = FIELDS.get(key)
+        if isinstance(inner, list):
+            fields = st.dictionaries(st.sampled_from(inner), st.one_of(LEAF, VALUES), max_size=3)
+            values[key] = draw(st.one_of(fields, VALUES))
+        else:
+            values[key] = draw(VALUES if inner is None else st.one_of(inner, VALUES))
+    return values
+
+
+MAPPINGS = mappings()
 
 
 def plain_json(values: object) -> str:
@@ -104,47 +137,102 @@ FILE_TEXTS = st.one_of(
     st.lists(st.builds("{} = {}".format, st.sampled_from(RUN_KEYS), NUMBERS), max_size=5).map(
         "\n".join
     ),
+    st.lists(st.lists(NUMBERS, min_size=1, max_size=3).map(",".join), max_size=5).map("\n".join),
     st.sampled_from(["[" * 3000, "{" * 3000, "- " * 3000, "a: &a [*a]", "? [a]\n: b", "!!set {a}"]),
 )
 FILE_NAMES = st.sampled_from(["a.yaml", "a.yml", "a.toml", "a.json", "a.csv", "a.npy", "a"])
-# What each verb takes; "target", "kernel" and "file" stand for words of these sorts.
-OPTIONS: dict[str, list[str]] = {
-    "fit": ["--bias", "--heads", "--tol", "--budget", "--norm", "--window", "--dtype", "--plot"],
-    "bound": ["--theorem", "--bias", "--heads", "--width"],
-    "plan": ["--tol", "--dtype", "--normaliser", "--length"],
-    "build": ["--bias", "--tol", "--heads", "--width", "--precision", "--length", "-o"],
-    "train": ["-o"],
-    "sweep": ["--store", "--workers", "--engine", "--address"],
-    "status": [],
-    "results": ["--csv", "--parquet", "--curves"],
-    "list": [],
-    "reproduce": ["--profile", "--workers", "--corpus", "-o"],
-    "fti": [],
+# Changes of a file's bytes: where (a share of its length), what is put there, what is cut off.
+EDITS = st.lists(
+    st.tuples(st.floats(0, 1), st.binary(max_size=6), st.integers(0, 40)), min_size=1, max_size=3
+)
+
+TEXT_OPTION, FLAG = "text", "flag"
+TOL, HEADS = {"--tol": TEXT_OPTION}, {"--heads": TEXT_OPTION, "--width": TEXT_OPTION}
+OUT, LENGTH = {"-o": TEXT_OPTION}, {"--length": TEXT_OPTION, "--normaliser": TEXT_OPTION}
+SCALE = {"--workers": TEXT_OPTION, "--engine": TEXT_OPTION, "--dry-run": FLAG}
+# What each verb takes.
+OPTIONS: dict[str, dict[str, str]] = {
+    "fit": {"--bias": "bias", "--budget": TEXT_OPTION, "--norm": TEXT_OPTION, "--csv": "file",
+            "--window": TEXT_OPTION, "--dtype": TEXT_OPTION, "--no-lower-bound": FLAG,
+            **TOL, "--heads": TEXT_OPTION, **OUT},
+    "bound": {"--theorem": "theorem", "--target": "memory", "--bias": "bias", **HEADS},
+    "plan": {"--dtype": TEXT_OPTION, "--standard": FLAG, **TOL, **LENGTH},
+    "build": {"--bias": "bias", "--precision": TEXT_OPTION, "--construction": TEXT_OPTION, **TOL,
+              **HEADS, **LENGTH, **OUT},
+    "train": {"--example": FLAG, **OUT},
+    "sweep": {"--store": "file", "--address": TEXT_OPTION, "--example": FLAG, **SCALE},
+    "status": {},
+    "results": {"--csv": FLAG, "--parquet": FLAG, "--curves": FLAG, "--summary": FLAG},
+    "diagnose": {"--target": "column", "--max-lag": TEXT_OPTION, "--lags": TEXT_OPTION,
+                 "--alpha": TEXT_OPTION, "--seed": TEXT_OPTION, "--order": TEXT_OPTION,
+                 "--segments": "column", "--tokens": TEXT_OPTION, "--detrend": FLAG, **OUT},
+    "export": {"--to": TEXT_OPTION, "--weights": "file", **OUT},
+    "list": {},
+    "explain": {},
+    "cache": {},
+    "zoo": {"--memory": "memory", "--list": FLAG, **SCALE, **OUT},
+    "study": {**SCALE, **OUT},
+    "serve": {"--port": TEXT_OPTION, "--host": TEXT_OPTION, "--root": "file"},
+    "reproduce": {"--corpus": "file", "--replication": TEXT_OPTION, **SCALE, **OUT},
+    "fti": {},
+}  # fmt: skip
+FILES = st.one_of(
+    st.sampled_from(["run.yaml", "data.csv", "kernel.npy", "runs.sqlite", "model", "."]),
+    FILE_NAMES,
+    HOSTILE_TEXT,
+)
+SAID = {
+    "memory": TARGETS,
+    "bias": st.one_of(st.sampled_from(NAMES["bias"]), parts("bias")),
+    "theorem": st.one_of(st.sampled_from(["3.1", "4.1", "4.4", "5.1"]), HOSTILE_TEXT),
+    "column": st.one_of(st.sampled_from(["x", "y", "next:x"]), HOSTILE_TEXT),
+    "file": FILES,
+    TEXT_OPTION: st.one_of(NUMBERS, HOSTILE_TEXT),
 }
-FIRST = {"fit": KERNELS, "bound": TARGETS, "plan": TARGETS, "build": TARGETS}
+FIRST = {"fit": KERNELS, "plan": TARGETS, "build": TARGETS, "study": st.one_of(
+    st.sampled_from(["finite-sample", "robustness", "rivals", "mad"]), HOSTILE_TEXT)}  # fmt: skip
+FILE_VERBS = {"train", "sweep", "status", "results", "diagnose", "export"}
+ENDING = {
+    "reproduce": ["--profile", "smok"],
+    "zoo": ["--profile", "smok"],
+    "study": ["--profile", "smok"],
+    "serve": ["--workers", "-1"],
+    "diagnose": ["--no-learner", "--no-advice"],
+}
+CHANGES = st.one_of(
+    st.builds("{}={}".format, st.sampled_from(["seed", "memory", "model.kind"]), VALUE),
+    st.builds("model.{}={}".format, st.sampled_from(FIELDS["model"]), VALUE),
+    st.builds("train.{}={}".format, st.sampled_from(FIELDS["train"]), VALUE),
+    HOSTILE_TEXT,
+)
 
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
-    """A verb, an argument that may fit it, options that mostly do not."""
+    """A verb, an argument that may fit it, options that may too."""
     verb = draw(st.sampled_from(sorted(OPTIONS)))
     words = [verb]
     if verb in FIRST:
         words.append(draw(FIRST[verb]))
-    elif verb in ("train", "sweep", "status", "results"):
-        words.append(draw(st.one_of(FILE_NAMES, HOSTILE_TEXT)))
+    elif verb in FILE_VERBS:
+        words.append(draw(FILES))
     else:
         words += draw(st.lists(HOSTILE_TEXT, max_size=2))
-    for option in draw(st.lists(st.sampled_from([*OPTIONS[verb], "--json", "--x"]), max_size=3)):
+    known = {**OPTIONS[verb], "--json": FLAG}
+    for option in draw(st.lists(st.sampled_from([*known, "--x"]), max_size=3)):
         words.append(option)
-        if option not in ("--json", "--csv", "--parquet", "--curves"):
-            words.append(draw(st.one_of(NUMBERS, HOSTILE_TEXT)))
-    if verb == "reproduce":  # without a wrong word it would do its hours of work
-        words += ["--profile", draw(HOSTILE_TEXT)]
+        sort = known.get(option, TEXT_OPTION)
+        if sort != FLAG:
+            words.append(draw(SAID[sort]))
     if verb == "train":
-        change = st.builds(
-            "{}.{}={}".format, st.sampled_from(RUN_KEYS), st.sampled_from(RUN_KEYS), NUMBERS
-        )
-        words += draw(st.lists(st.one_of(change, HOSTILE_TEXT), max_size=3))
-    # the system passes no null bytes; what a shell passes is bytes of some encoding
-    return [word.replace("\0", "") for word in words]
+        words += draw(st.lists(CHANGES, max_size=3))
+    return words
+
+
+def guarded(words: list[str]) -> list[str]:
+    """The command line with a last word that ends it soon, where it would take hours or listen for
+    ever, and as the system passes it: without null bytes.
+    """
+    words = [word.replace("\0", "") for word in words]
+    verbs = [word for word in words[:3] if word in ENDING]
+    return [*words, *(ENDING[verbs[0]] if verbs else [])]

@@ -119,6 +119,18 @@ def test_the_card_tells_the_formula_and_every_head(folder):
     assert "python run.py" in text
 
 
+def test_a_far_lag_is_seen_by_the_card_and_by_run_py(tmp_path, capsys, monkeypatch):
+    """A head that looks 300 steps back shows nothing in a short sequence."""
+    spec = ModelSpec(attention="dp-free", bias="peak:reach=9,rate=50", width=4, ffn="none", heads=1)
+    model = spec.build(jax.random.key(0), dim=1)
+    model = eqx.tree_at(lambda m: m.layers[0].attention.bias.centre, model, jnp.array([300.0]))
+    folder = save(model, tmp_path / "m")
+    assert "weighs lag 300 most" in (folder / "README.md").read_text()
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    runpy.run_path(str(folder / "run.py"), run_name="__main__")
+    assert "a random sequence of 308 tokens" in capsys.readouterr().out
+
+
 def _edit(folder, change):
     config = json.loads((folder / "config.json").read_text())
     change(config)

@@ -70,19 +70,18 @@ def build(
     if json:
         print_json({**made.to_json(target), "folder": None if out is None else str(out)})
         return
-    console.print(table(target, made))
+    tell(f"{target}: {made.theorem}")
+    console.print(table(made))
     for note in made.notes:
         tell(f"note: {note}")
     if out is not None:
         console.print(f"written to {escape(str(out))}", markup=True)
 
 
-def table(target: str, made: "Construction") -> Table:
+def table(made: "Construction") -> Table:
     """The numbers of a build, then its error budget."""
     a = made.architecture
-    shown = Table(
-        title=f"{escape(target)}: {made.theorem}", title_justify="left", show_header=False, box=None
-    )
+    shown = Table(show_header=False, box=None)
     shown.add_row(
         "architecture",
         f"{a.layers} layer{'s' if a.layers > 1 else ''}, heads {list(a.heads_per_layer)},"

@@ -29,7 +29,13 @@ def explain(
         else:
             tell(", ".join(names))
         return
-    found = entries(term)
+    try:
+        found = entries(term)
+    except InputError:
+        # several terms, each of one word?
+        if len(words) == 1:
+            raise
+        found = [entry for word in words for entry in entries(word)]
     if json:
         print_json({"term": term, "entries": found})
         return

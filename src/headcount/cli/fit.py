@@ -88,6 +88,8 @@ def fit(
     }  # fmt: skip
     results = never_worse(searched(memory, asked, options))
     tell_results(results, one=".." not in str(heads), plot=plot, json=json)
+    if tol is not None and not json:
+        tell_tolerance(results[0], tol)
     if results[-1].interrupted:  # what was found is printed; a script learns that it was not all
         raise KeyboardInterrupt
 
@@ -186,6 +188,15 @@ def tell_curve(results: "list[KernelFit]") -> None:
     for result in results:
         for note in result.notes:
             tell(f"{result.heads} heads: {note}")
+
+
+def tell_tolerance(result: "KernelFit", tol: float) -> None:
+    """A tolerance is a share of the kernel, the table's errors are not."""
+    share = result.errors.relative[result.norm]
+    tell(
+        f"tolerance: {share:.2g} of the kernel itself;"
+        f" {'at most' if share <= tol else 'not within'} {tol:g}, as asked"
+    )
 
 
 def counts(text: str) -> list[int]:

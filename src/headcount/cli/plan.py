@@ -1,5 +1,6 @@
 """`headcount plan TARGET --tol EPS`: the smallest architecture found of each kind, side by side."""
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -78,7 +79,37 @@ def show(target: str, made: "Plan", standard: bool = False) -> None:
         f" {plan_words.minimum_words(made)}"
     )
     tell(f"words: headcount explain {best.attention}, headcount explain {best.bias}, …")
-    console.print(f"build it: {safe(made.command(target))}")
+    for line in broken(f"build it: {made.command(target)}", console.width):
+        console.print(safe(line), soft_wrap=True)
+
+
+def broken(command: str, width: int) -> list[str]:
+    """A command over several lines, as a shell reads them, where there is no room for one.
+
+    >>> broken("build 'a --b' --tol 0.01 --length 16", 30)
+    ["build 'a --b' --tol 0.01 \\\\", '  --length 16']
+    """
+    if len(command) <= width:
+        return [command]
+    lines: list[str] = []
+    words = re.findall(r"""(?:'[^']*'|"[^"]*"|\S)+""", command)
+    options = [" ".join(group) for group in _by_option(words)]
+    for option in options:
+        if lines and len(lines[-1]) + len(option) + len("  \\") <= width:
+            lines[-1] += f" {option}"
+        else:
+            lines.append(f"  {option}" if lines else option)
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def _by_option(words: list[str]) -> list[list[str]]:
+    """The verb with its target, then each option with its value."""
+    groups: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("-"):
+            groups.append([])
+        groups[-1].append(word)
+    return groups
 
 
 def table(made: "Plan") -> Table:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headcount.core.array_files import read_arrays
 from headcount.core.errors import InputError, require
 from headcount.diagnose.arrays import sequences_of
 from headcount.diagnose.columns import csv_columns, from_columns, parquet_columns
@@ -78,17 +79,9 @@ def _check_wish(tokens: str | None) -> None:
 
 
 def _array_file(path: Path, tokens: str | None) -> Sequences:
-    try:
-        # mapped, so that a header which promises more than the file holds is refused
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r")
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise InputError(
-            f"cannot read {path} ({' '.join(str(error).split())[:120]})",
-            "numbers saved by numpy",
-            "save them with numpy.save or numpy.savez",
-        ) from None
-    if isinstance(loaded, np.ndarray):
-        return sequences_of(loaded, tokens=_asked(tokens))
+    loaded = read_arrays(path, "numbers saved by numpy", "save them with numpy.save or numpy.savez")
+    if "" in loaded:
+        return sequences_of(loaded[""], tokens=_asked(tokens))
     names = list(loaded)
     x = loaded["x"] if "x" in names else loaded[names[0]] if len(names) == 1 else None
     require(x is not None, f"{path.name} holds {', '.join(names)}", "x (and y)", "rename them")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from headcount.core.array_files import read_array
 from headcount.core.errors import InputError, require
 from headcount.core.files import read_text
 from headcount.core.refs import Ref
@@ -330,10 +331,10 @@ class FileKernel(AbstractKernel):
 
 
 def _read_values(path: Path) -> np.ndarray:
+    wanted = "a .npy or .csv file with one number per lag, from lag 0, or columns lag,value"
     try:
         if path.suffix == ".npy":
-            # mapped, so that a header which promises more than the file holds is refused
-            values = np.load(path, allow_pickle=False, mmap_mode="r")
+            values = read_array(path, wanted, "check the file")
             require(
                 values.size <= MOST_VALUES,
                 f"{path} holds {values.size} values",
@@ -344,11 +345,9 @@ def _read_values(path: Path) -> np.ndarray:
             values = _table(read_text(path).removeprefix("\ufeff"))
     except InputError:
         raise
-    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+    except (OSError, ValueError, OverflowError, MemoryError) as error:
         raise InputError(
-            f"cannot read the kernel {path} ({error})",
-            "a .npy or .csv file with one number per lag, from lag 0, or columns lag,value",
-            "check the file",
+            f"cannot read the kernel {path} ({error})", wanted, "check the file"
         ) from None
     _check_values(values, str(path))
     return values.astype(np.float64).ravel()

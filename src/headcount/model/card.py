@@ -8,7 +8,7 @@ from typing import Any
 
 from headcount.model.base import AbstractModel
 from headcount.model.cost import count_parameters
-from headcount.model.head_roles import LENGTH, attentions, head_roles
+from headcount.model.head_roles import LENGTH, attentions, head_roles, reach
 from headcount.model.transformer import Transformer
 
 TOLD = 32  # heads of a layer that are told one by one
@@ -103,8 +103,9 @@ def _heads(model: AbstractModel, spaces: Sequence[NamedSpace]) -> str:
     if not sublayers:
         return ""
     names = {s.name: slice(s.start, s.stop) for s in spaces}
-    lines = [f"Lags and shares are those that row {LENGTH} sees.", ""]
-    for role in head_roles(model, most=TOLD):
+    length = LENGTH + reach(model)
+    lines = [f"Lags and shares are those that row {length} sees.", ""]
+    for role in head_roles(model, length, most=TOLD):
         lines.append(f"- layer {role.layer}, head {role.head}: {role.sentence(names)}")
     for number, attention in enumerate(sublayers, 1):
         if attention.heads > TOLD:

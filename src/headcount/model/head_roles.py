@@ -28,6 +28,7 @@ from headcount.model.transformer import Transformer
 
 LENGTH = 64  # rows of which a head's kernel is told, where none is said
 FEW = 4  # coordinates that are named one by one
+LONGEST, ENTRIES = 2**12, 2**24  # how far a reach is sought, and heads times lags at most
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +102,26 @@ def head_roles(
             for number, attention in enumerate(attentions(model), 1)
             for role in _of_layer(number, attention, length, most)
         ]
+
+
+def reach(model: AbstractModel) -> int:
+    """The farthest lag that a content-free head prefers: rows from there on show what it does.
+
+    >>> import jax, headcount as hc
+    >>> spec = hc.ModelSpec(attention="dp-free", bias="lin", width=4)
+    >>> reach(spec.build(jax.random.key(3), dim=1))
+    0
+    """
+    farthest = 0
+    with jax.enable_x64(True):
+        for attention in attentions(model):
+            length = min(LONGEST, ENTRIES // attention.heads)
+            if attention.score.content_free and length > 1:
+                rows = jnp.array([length - 1])
+                logits = attention.bias.logits(*lags_and_positions(rows, length))
+                preferred = np.argmax(np.asarray(logits)[:, 0, ::-1], axis=-1)  # [H]
+                farthest = max(farthest, int(preferred.max()))
+    return farthest
 
 
 def head_kernels(attention: Attention, length: int) -> np.ndarray:

@@ -47,16 +47,17 @@ def part_table(classes: Mapping[str, str]) -> str:
 
 
 def run_file(
-    classes: Mapping[str, str], vocabulary: int | None, dim: int, tokens: str
+    classes: Mapping[str, str], vocabulary: int | None, dim: int, tokens: str, length: int
 ) -> str | None:
     """The text of `run.py` for a model of these parts (part → class name); None where one of them
-    has no NumPy form (a part that was added from outside).
+    has no NumPy form (a part that was added from outside). `length`: of the sequence it draws where
+    it is given none.
     """
     if not set(classes.values()) <= set(named(template())):
         return None
     filled = {
         "PARTS": part_table(classes),
-        "VOCABULARY": f"VOCABULARY, DIM = {vocabulary or 0}, {dim}",
+        "VOCABULARY": f"VOCABULARY, DIM, LENGTH = {vocabulary or 0}, {dim}, {length}",
     }
     picked = pick(template(), [*classes.values(), *ENDS], filled)
     return OPENING.format(tokens=tokens) + picked + '\n\nif __name__ == "__main__":\n    main()\n'

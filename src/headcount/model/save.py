@@ -32,11 +32,13 @@ from headcount.model.biases import biases
 from headcount.model.card import NamedSpace, card, tokens_in_words
 from headcount.model.embedding import positions
 from headcount.model.ffn import ffns
+from headcount.model.head_roles import reach
 from headcount.model.normalisers import normalisers
 from headcount.model.run_file import parts_of, run_file
 from headcount.model.scores import scores
 
 FORMAT = 1
+SAMPLED, FARTHEST = 8, 1024  # tokens that run.py draws behind the farthest lag, and that lag
 REGISTRIES = (biases, scores, normalisers, ffns, norms.norms, positions)
 STRUCTURE: dict[str, type[eqx.Module]] = {
     cls.__name__: cls
@@ -73,7 +75,7 @@ def save(
         config["spaces"] = [space.to_json() for space in spaces]
     parts = class_names(config)
     tokens = tokens_in_words(model)
-    program = run_file(parts, *model.tokens, tokens)
+    program = run_file(parts, *model.tokens, tokens, SAMPLED + min(reach(model), FARTHEST))
     with whole_folder(folder) as work:
         (work / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         safetensors.numpy.save_file(

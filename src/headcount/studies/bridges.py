@@ -20,7 +20,8 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from headcount.core.errors import InputError, require
+from headcount.core.array_files import read_array, read_arrays
+from headcount.core.errors import require
 from headcount.core.files import whole_folder
 from headcount.memory.target import AbstractTarget
 
@@ -78,12 +79,11 @@ def write_segment(segment: Segment, file: str | Path) -> Path:
 
 
 def read_segment(file: str | Path) -> Segment:
-    try:
-        with np.load(file, allow_pickle=False) as held:
-            return Segment(held["inputs"], held["labels"])
-    except (OSError, ValueError, KeyError) as error:
-        wanted = "an .npz with inputs and labels"
-        raise InputError(f"{file} ({type(error).__name__})", wanted, "write_segment") from None
+    wanted = "an .npz with inputs and labels"
+    held = read_arrays(file, wanted, "write it with write_segment")
+    known = {"inputs", "labels"} <= set(held)
+    require(known, f"{file} holds {', '.join(held)}", wanted, "write it with write_segment")
+    return Segment(held["inputs"], held["labels"])
 
 
 def write_mad(segments: dict[str, Segment], folder: str | Path) -> Path:
@@ -102,9 +102,6 @@ def read_mad(folder: str | Path, split: str = "train") -> Segment:
     """One split; a folder without splits is the one that is asked for."""
     place = Path(folder) / split
     place = place if place.is_dir() else Path(folder)
-    try:
-        arrays = [np.load(place / name, allow_pickle=False) for name in (INPUTS, TARGETS)]
-    except (OSError, ValueError) as error:
-        wanted = f"a folder with {INPUTS} and {TARGETS}"
-        raise InputError(f"{place} ({type(error).__name__})", wanted, "write_mad") from None
-    return Segment(*arrays)
+    wanted = f"a folder with {INPUTS} and {TARGETS}"
+    names = (place / INPUTS, place / TARGETS)
+    return Segment(*(np.array(read_array(n, wanted, "write it with write_mad")) for n in names))

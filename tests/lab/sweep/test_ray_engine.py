@@ -66,6 +66,35 @@ def test_a_worker_killed_in_mid_run_costs_nothing_but_time(cluster, tmp_path):
 
 
 @needs_ray
+@pytest.mark.slow
+def test_a_node_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
+    """A whole machine of the cluster goes, with its workers and what they had not yet sent."""
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.environ["PYTHONPATH"]]))
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    node = made.add_node(num_cpus=2)
+    store, log, killed = tmp_path / "runs.sqlite", tmp_path / "log", []
+    specs = plan(24, seconds=0.3)
+
+    def killer(progress):
+        if len(computed(log)[1]) >= 2 and progress.finished >= 3 and not killed:
+            killed.append(progress.finished)
+            made.remove_node(node, allow_graceful=False)
+
+    try:
+        engine = RayEngine(made.address)
+        done = sweep(specs, store, engine=engine, runner=Toy(log=str(log)), watch=killer)
+    finally:
+        made.shutdown()
+    assert killed
+    assert killed[0] < 24
+    assert (done.complete, done.missing) == (True, 0)
+    assert figures(store) == undisturbed(specs)
+
+
+@needs_ray
 def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tmp_path):
     bad = [ToySpec(value=100, fault="raise"), ToySpec(value=101, fault="die")]
     done = sweep(

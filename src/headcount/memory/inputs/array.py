@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.core.errors import InputError, require
+from headcount.core.array_files import read_array
+from headcount.core.errors import require
 from headcount.memory.inputs.base import PAPER_SETUP, AbstractInputs, default_float, inputs
 
 # Arrays in use, by hash; an entry goes away with the last `UserArray` that holds it.
@@ -101,12 +102,8 @@ def _largest_norm(source: UserArray) -> float:
 
 
 def _read(path: Path) -> np.ndarray:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"cannot read {path} ({error})", "a .npy file with an array [n, N, d]", "check the file"
-        ) from None
+    # a copy: the file may change under a map
+    return np.array(read_array(path, "a .npy file with an array [n, N, d]", "check the file"))
 
 
 def _checked(array: np.ndarray, name: str) -> tuple[np.ndarray, str]:

@@ -581,7 +581,7 @@ class GatedRecurrence(Part):
 
 # Filled in for the model at hand: its parts, and what tokens it takes.
 PARTS = {}
-VOCABULARY = DIM = 0
+VOCABULARY = DIM = LENGTH = 0
 
 
 def arrays(path):
@@ -632,13 +632,15 @@ def answers(x, folder=HERE):
 
 def main():
     """python run.py TOKENS.npy [ANSWERS.npy]; without a file, a random sequence."""
+    last = slice(None)
     if len(sys.argv) > 1:
         x = np.load(sys.argv[1])
     else:
-        draw = np.random.default_rng(0)
-        x = draw.integers(0, VOCABULARY, (1, 8)) if VOCABULARY else draw.normal(size=(1, 8, DIM))
-        print("tokens", x.tolist())
+        draw, shape, last = np.random.default_rng(0), (1, LENGTH), slice(-8, None)
+        x = draw.integers(0, VOCABULARY, shape) if VOCABULARY else draw.normal(size=(*shape, DIM))
+        print(f"a random sequence of {LENGTH} tokens, the last of them and their answers:")
+        print("tokens", x[:, last].tolist())
     y = answers(x)
     if len(sys.argv) > 2:
         np.save(sys.argv[2], y)
-    print("answers", y.tolist())
+    print("answers", y[:, last].tolist())
