@@ -51,6 +51,7 @@ QUESTIONS: dict[str, type[Spec]] = {
     "sweep": asked.AskSweep,
 }
 WORKERS, WAITING = 2, 48
+SMALL_BODY = 4096  # bytes
 LARGEST_FIGURE = 4 * 2**20
 GONE = 499  # nobody reads this answer
 
@@ -96,7 +97,9 @@ def application(
             raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
         _typed(request, "application/json")
         body = await body_of(request, BODY_BYTES)
-        values = await asyncio.to_thread(parsed, body)  # others are served meanwhile
+        # a large body is read while others are served; a thread costs more than a small one
+        small = len(body) <= SMALL_BODY
+        values = parsed(body) if small else await asyncio.to_thread(parsed, body)
         record = QUESTIONS[name](**values)
         if isinstance(record, asked.AskSweep) and not acting:
             raise Refused(403, "sweeps are stopped and continued on a loopback address only")
@@ -178,14 +181,17 @@ def _typed(request: Request, wanted: str) -> None:
 async def _answered(
     request: Request, service: Service, question: str, values: dict[str, Any]
 ) -> Response:
-    """The answer of a worker; the work ends when the client leaves."""
+    """The answer from memory, or of a worker; its work ends when the client leaves."""
+    known = service.known(question, values)
+    if known is not None:
+        return _sent(question, known, True)
     asking = asyncio.ensure_future(service.ask(question, values))
     leaving = asyncio.ensure_future(_left(request))
     try:
         await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
             return Response(status_code=GONE)
-        word, content, kept = asking.result()
+        word, content = asking.result()
     finally:
         for task in (asking, leaving):
             if not task.done():
@@ -193,6 +199,11 @@ async def _answered(
     if word != ANSWERED:
         status = 422 if word == REFUSED else 500
         return JSONResponse({"error": content.decode()}, status)
+    return _sent(question, content, False)
+
+
+def _sent(question: str, content: bytes, kept: bool) -> Response:
+    """The answer; whether it was known before is in its head."""
     headers = {"x-from-memory": "yes" if kept else "no", "cache-control": "no-store"}
     if question == "build":
         headers["content-disposition"] = 'attachment; filename="model.zip"'

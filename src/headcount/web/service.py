@@ -33,6 +33,10 @@ def is_pure(question: str, values: dict[str, Any]) -> bool:
     return question in PURE or (question == "model" and values["folder"] is None)
 
 
+def _key(question: str, values: dict[str, Any]) -> str:
+    return content_hash({"question": question, "values": values})
+
+
 class Kept:
     """The answers asked for last, up to a number of bytes."""
 
@@ -70,23 +74,26 @@ class Service:
         self.pool, self.kept = pool, Kept()
         self._running: dict[str, _Shared] = {}
 
-    async def ask(self, question: str, values: dict[str, Any]) -> tuple[str, bytes, bool]:
-        """(answered | refused | failed, bytes, from memory?). The computation ends when the last
-        one who waits for it leaves.
+    def known(self, question: str, values: dict[str, Any]) -> bytes | None:
+        """The answer from memory, at once: nobody waits for a worker to be told what is known."""
+        if not is_pure(question, values):
+            return None
+        return self.kept.get(_key(question, values))
+
+    async def ask(self, question: str, values: dict[str, Any]) -> tuple[str, bytes]:
+        """(answered | refused | failed, bytes) of a worker. The computation ends when the last one
+        who waits for it leaves.
         """
         if not is_pure(question, values):
-            return (*await self.pool.ask(question, values, LIMITS[question]), False)
-        key = content_hash({"question": question, "values": values})
-        kept = self.kept.get(key)
-        if kept is not None:
-            return ANSWERED, kept, True
+            return await self.pool.ask(question, values, LIMITS[question])
+        key = _key(question, values)
         shared = self._running.get(key)
         if shared is None:
             shared = _Shared(asyncio.ensure_future(self._compute(key, question, values)))
             self._running[key] = shared
         shared.waiting += 1
         try:
-            return (*await asyncio.shield(shared.task), False)
+            return await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if shared.waiting == 0 and not shared.task.done():
