@@ -5,7 +5,7 @@
     GET  /api/found           models, stores and reports below the root
     GET  /api/openapi.json    this interface
     GET  /api/figure          one SVG of a report below the root
-    POST /api/fit | memory | plan | model | runs | study     JSON in, JSON out
+    POST /api/draft | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
     POST /api/sweep           stop a sweep, or continue it
     POST /api/diagnose?name=  a file in, JSON out
@@ -41,6 +41,7 @@ from headcount.web.sweeps import Sweeps
 from headcount.web.work_words import ANSWERED, REFUSED
 
 QUESTIONS: dict[str, type[Spec]] = {
+    "draft": asked.AskDraft,
     "fit": asked.AskFit,
     "memory": asked.AskMemory,
     "plan": asked.AskPlan,

@@ -15,6 +15,7 @@ KEPT_BYTES = 64 * 2**20
 # seconds of work per question
 LIMITS = {
     "catalogue": 60.0,
+    "draft": 30.0,
     "fit": 90.0,
     "memory": 30.0,
     "plan": 240.0,
@@ -25,7 +26,7 @@ LIMITS = {
     "study": 30.0,
     "diagnose": 300.0,
 }
-PURE = frozenset({"catalogue", "fit", "memory", "plan", "build"})
+PURE = frozenset({"catalogue", "draft", "fit", "memory", "plan", "build"})
 
 
 def is_pure(question: str, values: dict[str, Any]) -> bool:
