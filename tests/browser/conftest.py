@@ -31,7 +31,7 @@ const asks = !/^#.(runs|studies|data)/.test(location.hash);
 const silent = [...document.querySelectorAll('.busy')].some(e => asks && e.textContent === ''
   && !document.querySelector('[role=alert]'));
 const claim = document.querySelector('#claim')?.textContent ?? '';
-return !!document.querySelector('h1') && !waits && !silent && !/being computed/.test(claim);
+return !!document.querySelector('h1') && !waits && !silent && !/being computed|goes on/.test(claim);
 """
 RUN = {
     "memory": "exp-4b",
@@ -131,8 +131,8 @@ def root(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def static(tmp_path_factory):
-    """A static copy with three heads at most, behind Python's own file server."""
+def copied(tmp_path_factory):
+    """A static copy with three heads at most."""
     from headcount.web import asked, static_site
 
     fits = [asked.AskFit(heads=n, certify=certify) for n in (2, 3) for certify in (False, True)]
@@ -142,7 +142,16 @@ def static(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static_site, "questions", lambda: few)
         static_site.write_site(place, lambda line: None)
-    handler = functools.partial(Quiet, directory=str(place))
+    return place
+
+
+@pytest.fixture(params=["http", "file"])
+def static(request, copied):
+    """Its address: behind Python's own file server, and on the disk."""
+    if request.param == "file":
+        yield copied.as_uri() + "/index.html"
+        return
+    handler = functools.partial(Quiet, directory=str(copied))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"

@@ -40,6 +40,13 @@ def test_asked_twice_is_computed_once(value):
     assert len(calls) == 1
 
 
+def test_what_is_kept_can_be_asked_for():
+    assert answer.kept("seen") == (False, None)
+    answer("seen")
+    assert answer.kept("seen") == (True, "seen")
+    assert len(calls) == 1
+
+
 def test_questions_that_look_alike_are_told_apart():
     alike = [1, 1.0, True, "1", (1,), [1], {1: 1}, {"1": 1}, ("1", "1"), ("1\nstr '1'",), None]
     arrays = [np.ones(2), np.ones(2, np.float32), np.ones((2, 1)), np.zeros(2)]

@@ -63,15 +63,24 @@ def test_the_page_is_small():
     assert sum(p.stat().st_size for p in assets().rglob("*") if p.is_file()) < 150_000
 
 
+def _handed(path):
+    """The JSON that a script of a static copy hands to the page."""
+    text = path.read_text().removeprefix(f'headcountAnswers["{path.name}"] = ')
+    return json.loads(text.removesuffix(";\n"))
+
+
 def test_a_static_copy(tmp_path, monkeypatch):
     few = [("memory", asked.AskMemory().to_plain()), ("catalogue", {})]
     monkeypatch.setattr(static_site, "questions", lambda: few)
     site = static_site.write_site(tmp_path / "site", lambda line: None)
     assert site.views == 2
     assert static_site.STATIC in (tmp_path / "site" / "index.html").read_text()
-    index = json.loads((tmp_path / "site" / static_site.MARK).read_text())
-    first = json.loads((tmp_path / "site" / "data" / index[0]["file"]).read_text())
-    assert first["kind"] == "fixed"
+    data = tmp_path / "site" / "data"
+    index = _handed(data / "index.js")
+    assert _handed(data / index[0]["file"])["kind"] == "fixed"
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert 'type="module"' not in page
+    assert f'src="{static_site.SCRIPT}"' in page
     static_site.write_site(tmp_path / "site", lambda line: None)  # an earlier site is replaced
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")

@@ -79,9 +79,10 @@ def test_the_work_ends_when_the_last_one_leaves(run):
         for task in asking:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-        word, _, kept = await service.ask("fit", {"kernel": 2})
-        assert (word, kept, pool.ended) == (ANSWERED, False, 1)
-        assert (await service.ask("fit", {"kernel": 2}))[2]
+        assert service.known("fit", {"kernel": 2}) is None
+        word, answer = await service.ask("fit", {"kernel": 2})
+        assert (word, pool.ended) == (ANSWERED, 1)
+        assert service.known("fit", {"kernel": 2}) == answer
 
     run(test)
 

@@ -110,3 +110,19 @@ def test_addresses():
     with pytest.raises(InputError, match="free port"):
         bound_socket("127.0.0.1", taken.getsockname()[1])
     taken.close()
+
+
+def test_what_is_known_does_not_wait_behind_what_is_computed(address):
+    async def beside():
+        known = {"length": 9}
+        await _post(address, "/api/memory", known)
+        slow = asyncio.ensure_future(_post(address, "/api/plan", {"memory": "fixed:lags=1+2+3"}))
+        await asyncio.sleep(0.1)  # the only worker is at work
+        status, _ = await _post(address, "/api/memory", known)
+        first = not slow.done()
+        slow.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await slow
+        return status, first
+
+    assert asyncio.run(beside()) == (200, True)

@@ -31,7 +31,7 @@ def serve(
     """The explorer: draw a memory, move a slider, get the proof. Serves until ^C."""
     require(1 <= workers <= 32, f"{workers} workers", "1 to 32", "pass for example --workers 2")
     if static is not None:
-        from headcount.web.static_site import write_site
+        from headcount.web.static_site import PAGE, write_site
 
         with progress() as say:
             site = write_site(static, say)
@@ -39,7 +39,8 @@ def serve(
             print_json({"folder": str(static), "views": site.views, "bytes": site.size})
         else:
             console.print(
-                f"{site.views} views written to {safe(str(static))}; serve the folder over HTTP"
+                f"{site.views} views written; open {safe(str(static / PAGE))}, or put the folder on"
+                " any web server"
             )
         return
     installed = all(importlib.util.find_spec(name) for name in ("starlette", "uvicorn"))

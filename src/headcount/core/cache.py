@@ -79,7 +79,7 @@ def cached(
 
     ignore: arguments that do not change the answer (a progress callback), not part of the key.
     keep: whether an answer is worth keeping (not one that ^C cut short). `function.uncached` is
-    the function itself.
+    the function itself; `function.kept(…)` says whether there is an answer, and which.
     """
     if function is None:
         return functools.partial(cached, ignore=ignore, keep=keep)
@@ -99,7 +99,13 @@ def cached(
                 store.write(asked, value)
         return value
 
+    def kept(*args: Any, **kwargs: Any) -> tuple[bool, Any]:
+        store = _Store.open()
+        asked = _question(name, signature, args, kwargs, ignore) if store else None
+        return (False, None) if store is None or asked is None else store.read(asked)
+
     answer.uncached = function  # type: ignore[attr-defined]
+    answer.kept = kept  # type: ignore[attr-defined]
     return answer
 
 

@@ -7,14 +7,14 @@ no versions, no absolute paths. Those are in `report.html` and in the document t
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import require
 from headcount.lab.study_outcome import ArmOutcome, Learned, StudyOutcome
-from headcount.report import figures
 from headcount.report.document import Report
+from headcount.report.drawings import Map, drawings
 from headcount.report.folder import write_files
 from headcount.report.grid import in_order
 from headcount.report.html import html
@@ -22,9 +22,6 @@ from headcount.report.markdown import markdown
 from headcount.report.wording import exact
 
 PAGE, TWIN, VERDICTS, ARMS = "report.html", "report.md", "verdicts.json", "arms.csv"
-
-
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 def write(report: Report, folder: Path, each: Map = map) -> Path:
@@ -37,8 +34,7 @@ def write(report: Report, folder: Path, each: Map = map) -> Path:
 
 def files(report: Report, each: Map = map) -> dict[str, bytes]:
     """Every file of the report by its path inside the folder."""
-    names = [figure.name for figure in report.figures]
-    drawn = dict(zip(names, each(figures.files, report.figures), strict=True))
+    drawn = drawings(report.figures, each)
     page = html(report, {name: contents["svg"] for name, contents in drawn.items()})
     made = {
         PAGE: page.encode(),

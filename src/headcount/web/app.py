@@ -5,7 +5,7 @@
     GET  /api/found           models, stores and reports below the root
     GET  /api/openapi.json    this interface
     GET  /api/figure          one SVG of a report below the root
-    POST /api/fit | memory | plan | model | runs | study     JSON in, JSON out
+    POST /api/draft | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
     POST /api/sweep           stop a sweep, or continue it
     POST /api/diagnose?name=  a file in, JSON out
@@ -41,6 +41,7 @@ from headcount.web.sweeps import Sweeps
 from headcount.web.work_words import ANSWERED, REFUSED
 
 QUESTIONS: dict[str, type[Spec]] = {
+    "draft": asked.AskDraft,
     "fit": asked.AskFit,
     "memory": asked.AskMemory,
     "plan": asked.AskPlan,
@@ -51,6 +52,7 @@ QUESTIONS: dict[str, type[Spec]] = {
     "sweep": asked.AskSweep,
 }
 WORKERS, WAITING = 2, 48
+SMALL_BODY = 4096  # bytes
 LARGEST_FIGURE = 4 * 2**20
 GONE = 499  # nobody reads this answer
 
@@ -96,7 +98,9 @@ def application(
             raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
         _typed(request, "application/json")
         body = await body_of(request, BODY_BYTES)
-        values = await asyncio.to_thread(parsed, body)  # others are served meanwhile
+        # a large body is read while others are served; a thread costs more than a small one
+        small = len(body) <= SMALL_BODY
+        values = parsed(body) if small else await asyncio.to_thread(parsed, body)
         record = QUESTIONS[name](**values)
         if isinstance(record, asked.AskSweep) and not acting:
             raise Refused(403, "sweeps are stopped and continued on a loopback address only")
@@ -178,14 +182,17 @@ def _typed(request: Request, wanted: str) -> None:
 async def _answered(
     request: Request, service: Service, question: str, values: dict[str, Any]
 ) -> Response:
-    """The answer of a worker; the work ends when the client leaves."""
+    """The answer from memory, or of a worker; its work ends when the client leaves."""
+    known = service.known(question, values)
+    if known is not None:
+        return _sent(question, known, True)
     asking = asyncio.ensure_future(service.ask(question, values))
     leaving = asyncio.ensure_future(_left(request))
     try:
         await asyncio.wait({asking, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
             return Response(status_code=GONE)
-        word, content, kept = asking.result()
+        word, content = asking.result()
     finally:
         for task in (asking, leaving):
             if not task.done():
@@ -193,6 +200,11 @@ async def _answered(
     if word != ANSWERED:
         status = 422 if word == REFUSED else 500
         return JSONResponse({"error": content.decode()}, status)
+    return _sent(question, content, False)
+
+
+def _sent(question: str, content: bytes, kept: bool) -> Response:
+    """The answer; whether it was known before is in its head."""
     headers = {"x-from-memory": "yes" if kept else "no", "cache-control": "no-store"}
     if question == "build":
         headers["content-disposition"] = 'attachment; filename="model.zip"'

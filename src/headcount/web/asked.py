@@ -31,6 +31,10 @@ Part = Annotated[str | dict[str, Any], pydantic.AfterValidator(lambda part: safe
 Bias = Literal["lin", "log", "log1p", "peak", "table", "rope"]
 Whole = Annotated[int, pydantic.Field(strict=True)]
 Real = Annotated[float, pydantic.Field(allow_inf_nan=False, strict=True)]
+Kernel = (
+    Annotated[str, pydantic.AfterValidator(lambda part: safe_part(part))]
+    | Annotated[list[Real], pydantic.Field(min_length=1, max_length=MOST_DRAWN)]
+)
 Name = Annotated[str, pydantic.Field(max_length=LONGEST_TEXT)]
 
 
@@ -85,10 +89,7 @@ def _safe_size(value: float) -> None:
 class AskFit(Spec):
     """Heads for a kernel: `fit_kernel`, with its curves. `certify` false answers sooner."""
 
-    kernel: (
-        Annotated[str, pydantic.AfterValidator(lambda part: safe_part(part))]
-        | Annotated[list[Real], pydantic.Field(min_length=1, max_length=MOST_DRAWN)]
-    ) = "lag:2"
+    kernel: Kernel = "lag:2"
     bias: Bias = "lin"
     heads: Annotated[Whole, pydantic.Field(ge=1, le=MOST_HEADS)] = 3
     budget: Annotated[Real, pydantic.Field(gt=0)] | None = None
@@ -96,6 +97,16 @@ class AskFit(Spec):
     window: Annotated[Whole, pydantic.Field(ge=1, le=MOST_LAGS)] | None = None
     dtype: Literal["float32", "bfloat16"] | None = None
     certify: bool = True
+
+
+class AskDraft(Spec):
+    """A first sketch of the heads for a kernel, while `AskFit` searches."""
+
+    kernel: Kernel = "lag:2"
+    bias: Literal["lin", "log", "log1p"] = "lin"
+    heads: Annotated[Whole, pydantic.Field(ge=1, le=MOST_HEADS)] = 3
+    budget: Annotated[Real, pydantic.Field(gt=0)] | None = None
+    norm: Literal["l1", "l2", "sup"] = "l1"
 
 
 class AskMemory(Spec):

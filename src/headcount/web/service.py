@@ -15,6 +15,7 @@ KEPT_BYTES = 64 * 2**20
 # seconds of work per question
 LIMITS = {
     "catalogue": 60.0,
+    "draft": 30.0,
     "fit": 90.0,
     "memory": 30.0,
     "plan": 240.0,
@@ -25,12 +26,16 @@ LIMITS = {
     "study": 30.0,
     "diagnose": 300.0,
 }
-PURE = frozenset({"catalogue", "fit", "memory", "plan", "build"})
+PURE = frozenset({"catalogue", "draft", "fit", "memory", "plan", "build"})
 
 
 def is_pure(question: str, values: dict[str, Any]) -> bool:
     """Does the question say it all? A model of a folder may change."""
     return question in PURE or (question == "model" and values["folder"] is None)
+
+
+def _key(question: str, values: dict[str, Any]) -> str:
+    return content_hash({"question": question, "values": values})
 
 
 class Kept:
@@ -70,23 +75,26 @@ class Service:
         self.pool, self.kept = pool, Kept()
         self._running: dict[str, _Shared] = {}
 
-    async def ask(self, question: str, values: dict[str, Any]) -> tuple[str, bytes, bool]:
-        """(answered | refused | failed, bytes, from memory?). The computation ends when the last
-        one who waits for it leaves.
+    def known(self, question: str, values: dict[str, Any]) -> bytes | None:
+        """The answer from memory, at once: nobody waits for a worker to be told what is known."""
+        if not is_pure(question, values):
+            return None
+        return self.kept.get(_key(question, values))
+
+    async def ask(self, question: str, values: dict[str, Any]) -> tuple[str, bytes]:
+        """(answered | refused | failed, bytes) of a worker. The computation ends when the last one
+        who waits for it leaves.
         """
         if not is_pure(question, values):
-            return (*await self.pool.ask(question, values, LIMITS[question]), False)
-        key = content_hash({"question": question, "values": values})
-        kept = self.kept.get(key)
-        if kept is not None:
-            return ANSWERED, kept, True
+            return await self.pool.ask(question, values, LIMITS[question])
+        key = _key(question, values)
         shared = self._running.get(key)
         if shared is None:
             shared = _Shared(asyncio.ensure_future(self._compute(key, question, values)))
             self._running[key] = shared
         shared.waiting += 1
         try:
-            return (*await asyncio.shield(shared.task), False)
+            return await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if shared.waiting == 0 and not shared.task.done():

@@ -1,7 +1,8 @@
 """The explorer as a static site: the same page with answers that were computed before.
 
-`data/index.json` lists every question with the file of its answer. The page looks a question up
-there instead of asking a server, and says so where it is not among them.
+`data/index.js` lists every question with the file of its answer. The page looks a question up there
+instead of asking a server, and says so where it is not among them. Answers are scripts, and the
+page is one script too, so that the folder works from any file server and from the disk.
 """
 
 import dataclasses
@@ -15,10 +16,12 @@ from headcount.core.errors import CheckFailed, require
 from headcount.core.spec import content_hash
 from headcount.web import asked
 from headcount.web.assets_folder import assets
+from headcount.web.one_script import one_script
 from headcount.web.work import answer
 from headcount.web.work_words import ANSWERED
 
-MARK, PAGE = "data/index.json", "index.html"
+MARK, PAGE, SCRIPT = "data/index.js", "index.html", "explorer.js"
+MODULES = '<script type="module" src="js/app.js"></script>'
 STATIC = '<meta name="headcount-static" content="yes">'  # tells the page to look answers up
 FITS: tuple[tuple[str, asked.Bias, int], ...] = (
     ("lag:2", "lin", 6),
@@ -74,15 +77,28 @@ def write_site(folder: Path, say: Callable[[str], None]) -> Site:
         word, content = answer(question, values, str(folder))
         if word != ANSWERED:
             raise CheckFailed(f"{question} {values}: {content.decode()}; nothing was written")
-        name = f"{question}-{content_hash({'question': question, 'values': values})}.json"
+        name = f"{question}-{content_hash({'question': question, 'values': values})}.js"
         files[name] = content
         index.append({"question": question, "values": values, "file": name})
         size += len(content)
-    shutil.copytree(assets(), folder, dirs_exist_ok=True)
-    page = (assets() / PAGE).read_text(encoding="utf-8")
-    (folder / PAGE).write_text(page.replace("<title>", f"{STATIC}\n<title>", 1), encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    for plain in ("app.css", "icon.svg"):
+        shutil.copy(assets() / plain, folder)
+    (folder / PAGE).write_text(_page(), encoding="utf-8")
+    (folder / SCRIPT).write_text(one_script(assets() / "js" / "app.js"), encoding="utf-8")
     (folder / "data").mkdir(exist_ok=True)
+    files[Path(MARK).name] = json.dumps(index).encode()
     for name, content in files.items():
-        (folder / "data" / name).write_bytes(content)
-    (folder / MARK).write_text(json.dumps(index) + "\n", encoding="utf-8")
+        (folder / "data" / name).write_bytes(_answer(name, content))
     return Site(len(index), size)
+
+
+def _page() -> str:
+    page = (assets() / PAGE).read_text(encoding="utf-8")
+    page = page.replace(MODULES, f'<script defer src="{SCRIPT}"></script>')
+    return page.replace("<title>", f"{STATIC}\n<title>", 1)
+
+
+def _answer(name: str, content: bytes) -> bytes:
+    """JSON as a script that hands it to the page."""
+    return f"headcountAnswers[{json.dumps(name)}] = ".encode() + content + b";\n"

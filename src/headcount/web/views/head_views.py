@@ -2,15 +2,19 @@
 fewer do not do.
 """
 
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
+from headcount.core.cache import cached
 from headcount.core.claims import Claim
+from headcount.core.threads import one_thread
 from headcount.memory.kernels import kernels
 from headcount.theory.heads import DECAYS, family
-from headcount.theory.kernel_fit import KernelFit, fit_kernel
+from headcount.theory.kernel_fit import KernelFit, fit_kernel, gate
+from headcount.theory.problem import Problem
 from headcount.theory.shaped_curves import Peak, Rotary, Table
 from headcount.web.asked import AskFit
 from headcount.web.views.plain_numbers import rows, short, short_one
@@ -23,40 +27,68 @@ SHAPES = {"peak": Peak, "table": Table, "rope": Rotary}
 
 def heads_view(asked: AskFit) -> dict[str, Any]:
     """`fit --json`, with `curves`, `evidence` and `collision`."""
-    budget = math.inf if asked.budget is None else asked.budget
-    result = fit_kernel(
-        asked.kernel,
-        bias=asked.bias,
-        heads=asked.heads,
-        budget=budget,
-        norm=asked.norm,
-        window=asked.window,
-        dtype=asked.dtype,
-        certify=asked.certify,
-    )
+    result = fitted(asked)
     drawn = head_curves(result, len(result.target))  # [S, H]
-    lags = shown_lags(len(result.target))
     bound = result.lower_bound
     return {
         **result.to_json(),
         "seconds": None,  # an answer may come from memory: the page measures its own time
-        "curves": {
-            "first": first_lag(asked),
-            "lags": lags.tolist(),
-            "kernel": short(result.target[lags]),
-            "fit": short(result.drawn()[lags]),
-            "heads": rows(drawn[lags].T),
-        },
+        "curves": curves(asked.kernel, asked.bias, result.target, result.drawn(), drawn),
         "evidence": None if bound is None else evidence(bound),
-        "collision": collision(result, drawn),
+        "collision": None if bound is None else collision(result, drawn),
     }
 
 
-def first_lag(asked: AskFit) -> int:
+def curves(
+    kernel: Any, bias: str, target: np.ndarray, fit: np.ndarray, heads: np.ndarray
+) -> dict[str, Any]:
+    """What is drawn: target and fit [S], heads [S, H], on the lags that are shown."""
+    lags = shown_lags(len(target))
+    return {
+        "first": first_lag(kernel, bias),
+        "lags": lags.tolist(),
+        "kernel": short(target[lags]),
+        "fit": short(fit[lags]),
+        "heads": rows(heads[lags].T),
+    }
+
+
+def fitted(asked: AskFit) -> KernelFit:
+    """`fit_kernel`. The page asks without a certificate first, to have the picture; then the heads
+    come from the cache, and only the certificate is computed.
+    """
+    result = fit_kernel(
+        asked.kernel,
+        bias=asked.bias,
+        heads=asked.heads,
+        budget=math.inf if asked.budget is None else asked.budget,
+        norm=asked.norm,
+        window=asked.window,
+        dtype=asked.dtype,
+        certify=False,
+    )
+    if not asked.certify or asked.bias not in DECAYS:
+        return result
+    bound = certificate(result.problem, result.heads)
+    result = dataclasses.replace(result, lower_bound=bound)
+    gate(result.problem, result)
+    return result
+
+
+@cached
+@one_thread()
+def certificate(problem: Problem, heads: int) -> Claim:
+    """The lower bound, kept on disk."""
+    from headcount.theory.bounds import lower_bound
+
+    return lower_bound(problem, heads)
+
+
+def first_lag(kernel: Any, bias: str) -> int:
     """The first lag that counts: the family sees it, and the kernel has a value there."""
-    kernel = kernels.build(asked.kernel) if isinstance(asked.kernel, str) else None
-    singular = kernel is not None and kernel.singular_at_zero
-    return max(family(asked.bias).first_lag, int(singular))
+    built = kernels.build(kernel) if isinstance(kernel, str) else None
+    singular = built is not None and built.singular_at_zero
+    return max(family(bias).first_lag, int(singular))
 
 
 def shown_lags(length: int) -> np.ndarray:
@@ -114,9 +146,10 @@ def collision(result: KernelFit, drawn: np.ndarray) -> dict[str, Any] | None:
     from scipy.optimize import linprog
 
     used = np.flatnonzero(np.abs(drawn).max(axis=0) > 0)
-    length = min(COLLISION_LAGS, len(result.target))
-    rho, phi = result.target[:length], drawn[:length, used]
-    if not len(used) or len(used) >= length or not rho.any():
+    first = result.problem.first_lag  # what is before it costs nothing
+    shown = slice(first, first + COLLISION_LAGS)
+    rho, phi = result.target[shown], drawn[shown, used]
+    if not len(used) or len(used) >= len(rho) or not rho.any():
         return None
     phi = phi / np.abs(phi).max(axis=0).clip(1e-300)
     found = linprog(-rho, A_eq=phi.T, b_eq=np.zeros(len(used)), bounds=(-1, 1), method="highs")
@@ -127,6 +160,7 @@ def collision(result: KernelFit, drawn: np.ndarray) -> dict[str, Any] | None:
     if rho @ x > result.errors.l1 * (1 + 1e-6):
         return None
     return {
+        "first": first,
         "x": short(x),
         "memory": short_one(2 * rho @ x),
         "heads": short_one(2 * np.abs(phi.T @ x).max()),

@@ -21,11 +21,24 @@ export class Refused extends Error {
   constructor(status, line) { super(line); this.status = status; }
 }
 
+/** An answer of a static copy: a script, since a page from the disk may not fetch. */
+function fromScript(name) {
+  const answers = globalThis.headcountAnswers ??= {};
+  if (Object.hasOwn(answers, name)) return Promise.resolve(answers[name]);
+  return new Promise((found, failed) => {
+    const script = document.createElement("script");
+    script.onload = () => found(answers[name]);
+    script.onerror = () => failed(new Refused(404, `This static copy lacks data/${name}.`));
+    script.src = `data/${name}`;
+    document.head.append(script);
+  });
+}
+
 /** True where this page is a static copy. */
 export async function start() {
   const wanted = document.querySelector("meta[name=headcount-static]");
   if (!wanted) return false;
-  index = new Map((await (await fetch("data/index.json")).json())
+  index = new Map((await fromScript("index.js"))
     .map((entry) => [`${entry.question} ${stable(entry.values)}`, entry.file]));
   return true;
 }
@@ -41,7 +54,7 @@ async function fromFiles(question, values) {
   if (full.build) full.build = { ...DEFAULTS.build, ...full.build };
   const file = index.get(`${question} ${stable(full)}`);
   if (!file) throw new Refused(404, "This static copy holds a few examples only, and this is none of them. Run headcount serve to ask anything.");
-  return (await fetch(`data/${file}`)).json();
+  return fromScript(file);
 }
 
 async function said(response) {

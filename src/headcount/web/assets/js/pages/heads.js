@@ -49,18 +49,37 @@ const question = (state) => ({
   dtype: state.dtype === "" ? null : state.dtype,
 });
 
+const DECAYS = ["lin", "log", "log1p"];
+const SKETCH_AFTER = 250; // ms without a fit, after which a sketch is asked for
+
+// what is known at once is drawn at once; else a sketch, then the fit, then its certificate
 async function follow(state, parts, result, context) {
   await parts.run(async (signal) => {
-    const asked = question(state);
-    // the fit first, then its certificate: the picture need not wait for the proof
-    const quick = await ask("fit", { ...asked, certify: false }, signal);
-    draw(result, state, quick, true, context);
-    if (!["lin", "log", "log1p"].includes(state.bias)) return draw(result, state, quick, false, context);
-    return draw(result, state, await ask("fit", { ...asked, certify: true }, signal), false, context);
+    const asked = question(state), decays = DECAYS.includes(state.bias);
+    const fitting = ask("fit", { ...asked, certify: false }, signal);
+    const stop = decays && !isStatic() ? sketch(asked, signal, (found) => draw(result, state, found, "sketch", context)) : () => {};
+    let quick;
+    try { quick = await fitting; } finally { stop(); }
+    draw(result, state, quick, decays ? "fit" : "all", context);
+    if (decays) draw(result, state, await ask("fit", { ...asked, certify: true }, signal), "all", context);
   });
 }
 
-function draw(result, state, found, waiting, context) {
+/** Asks for a sketch in a moment; the function returned gives it up. */
+function sketch({ kernel, bias, heads, budget, norm }, signal, show) {
+  const control = new AbortController();
+  const timer = setTimeout(async () => {
+    try {
+      const found = await ask("draft", { kernel, bias, heads, budget, norm }, AbortSignal.any([signal, control.signal]));
+      if (!control.signal.aborted && !signal.aborted) show(found);
+    } catch { /* the fit is on its way */ }
+  }, SKETCH_AFTER);
+  return () => { clearTimeout(timer); control.abort(); };
+}
+
+/** `stage`: sketch | fit | all. */
+function draw(result, state, found, stage, context) {
+  const sketched = stage === "sketch", waiting = stage !== "all";
   const { lags, kernel, fit, heads } = found.curves;
   const log = state.axes === "log", x = { label: "lag", log };
   const from = Math.max(found.curves.first, log ? 1 : 0);
@@ -71,20 +90,20 @@ function draw(result, state, found, waiting, context) {
   const residual = kernel.map((v, i) => v - fit[i]);
   const y = (label) => ({ label: log ? `|${label}|` : label, log });
   replace(result,
-    answer(state, found, waiting),
+    answer(state, found, stage),
     h("div", { class: "card" }, figure({ title: "Kernel and sum of heads", x, y: y("value"), series: [
       { name: "kernel", kind: "stem", color: "var(--c6)", x: s, y: size(cut(kernel)) },
-      { name: "sum of heads", kind: "line", color: "var(--c0)", x: s, y: size(cut(fit)) }] })),
-    h("div", { class: "card" }, numbers(found, waiting)),
+      { name: sketched ? "sum of heads (sketch)" : "sum of heads", kind: sketched ? "dash" : "line", color: "var(--c0)", x: s, y: size(cut(fit)) }] })),
+    sketched ? null : h("div", { class: "card" }, numbers(found, waiting)),
     h("div", { class: "two" },
       h("div", { class: "card" }, figure({ title: "Each head, times its coefficient", x, y: y("value"),
         series: heads.slice(0, 24).map((values, i) => ({ name: `head ${i + 1}`, unnamed: heads.length > 8, kind: ["line", "dash", "dot", "long"][Math.floor(i / 7) % 4],
           color: COLOURS[i % 7], width: 1.6, x: s, y: size(cut(values)) })) })),
       h("div", { class: "card" }, figure({ title: "What is left over", x, y: y("kernel − sum"),
         series: [{ name: "residual", kind: "stem", color: "var(--c1)", x: s, y: size(cut(residual)) }] }))),
-    trail(state, found),
+    sketched ? null : trail(state, found),
     waiting ? null : why(found),
-    h("details", { class: "card" }, h("summary", {}, "Rates, coefficients and how they were found"),
+    sketched ? null : h("details", { class: "card" }, h("summary", {}, "Rates, coefficients and how they were found"),
       h("p", {}, `Method: ${found.method}. `, found.notes.length ? found.notes.join("; ") + "." : ""),
       table(["head", "rate", "coefficient"], found.coefficients.map((a, i) => [i + 1, found.rates[i] ?? "–", a]), { caption: "Heads" }),
       h("p", {}, "On the command line: ", h("code", {}, command(state))),
@@ -102,14 +121,16 @@ function reach(kernel) {
 const command = (state) => `headcount fit ${isDrawn(state.kernel) ? "drawn.csv" : state.kernel} --bias ${state.bias} --heads ${state.heads}`
   + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "");
 
-function answer(state, found, waiting) {
+function answer(state, found, stage) {
+  const sketched = stage === "sketch";
   const error = found.error[found.norm], bound = found.lower_bound, whole = found.kernel_norm[found.norm];
   const share = whole ? error / whole : null;
   return h("div", { class: "card", id: "answer" },
-    h("p", { class: "answer" }, `${found.heads} ${found.bias} head${found.heads === 1 ? "" : "s"}: error `,
+    h("p", { class: "answer" }, `${found.heads} ${found.bias} head${found.heads === 1 ? "" : "s"}: error ${sketched ? "about " : ""}`,
       h("b", { class: "big", id: "error" }, number(error)), ` in ${found.norm}`,
       share === null ? "" : ` (${number(100 * share)} % of the kernel)`, "."),
-    h("p", { id: "claim" }, waiting ? "The lower bound is being computed …"
+    h("p", { id: "claim" }, sketched ? "A first sketch; the search for the best heads goes on …"
+      : stage === "fit" ? "The lower bound is being computed …"
       : bound && bound.value > 0 ? [h("b", {}, "Lower bound: "), `${bound.words}.`]
       : bound ? "No positive lower bound is known for this question."
       : "No lower bound is computed for this bias."));
@@ -154,7 +175,7 @@ const KINDS = {
 function why(found) {
   const { evidence: proof, collision, lower_bound: bound } = found;
   if (!bound) return null;
-  const lags = collision?.x.map((_, i) => i);
+  const lags = collision?.x.map((_, i) => i + collision.first);
   return h("details", { class: "card", id: "why" }, h("summary", {}, "Why not fewer?"),
     h("p", {}, h("b", {}, "The claim. "), `${bound.words}. Source: ${bound.source}.`),
     proof ? h("p", {}, h("b", {}, "Its evidence. "), KINDS[proof.kind] ?? `Method ${bound.method}.`,

@@ -1,0 +1,42 @@
+"""Sketches: near the fit, at once."""
+
+import numpy as np
+import pytest
+
+from headcount.core.errors import InputError
+from headcount.web.asked import AskDraft, AskFit
+from headcount.web.views.drafts import draft_view
+from headcount.web.views.head_views import heads_view
+
+
+def test_a_sketch_is_near_the_fit():
+    sketch = draft_view(AskDraft(kernel="power:1.5", heads=4))
+    assert 0.13 < sketch["error"]["l1"] < 0.15  # the best known is 0.132
+    drawn = sketch["curves"]
+    assert np.allclose(np.sum(drawn["heads"], axis=0), drawn["fit"], atol=1e-4)
+    assert len(drawn["heads"]) == 4
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "sup"])
+def test_a_drawn_kernel_within_a_budget(norm):
+    sketch = draft_view(AskDraft(kernel=[0.0, 1.0, 0.5, -2.0], norm=norm, budget=2.0))
+    assert 0 < sketch["error"][norm] <= sketch["kernel_norm"][norm]
+
+
+def test_a_kernel_of_nothing():
+    assert draft_view(AskDraft(kernel=[0.0, 0.0]))["error"]["l1"] == 0
+
+
+def test_a_kernel_that_there_is_none_of():
+    with pytest.raises(InputError):
+        draft_view(AskDraft(kernel="nonsense:3"))
+
+
+def test_a_certificate_comes_with_the_heads_that_were_shown():
+    asked = {"kernel": "power:1.5", "heads": 1}
+    quick, whole = (heads_view(AskFit(**asked, certify=certify)) for certify in (False, True))
+    assert quick["lower_bound"] is None
+    assert quick["collision"] is None
+    assert whole["coefficients"] == quick["coefficients"]
+    assert 0 < whole["lower_bound"]["value"] <= whole["error"]["l1"]
+    assert whole["collision"] is not None
