@@ -1,7 +1,7 @@
 """Is the advice of `diagnose` right? Twenty tasks of all families: the advised model is trained and
 must reach the loss that the diagnosis foretold, and a model of one size less must not.
 
-    python -m benchmarks.diagnose_advice [FIRST [LAST]]      tasks FIRST to LAST (all; 20 minutes)
+    python -m benchmarks.diagnose_advice [FIRST [LAST [SEED]]]   FIRST to LAST (all; 20 minutes)
 """
 
 import sys
@@ -95,4 +95,4 @@ def main(first: int = 0, last: int = len(TASKS), seed: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:3]))
+    main(*(int(word) for word in sys.argv[1:4]))

@@ -20,6 +20,7 @@ PEAK_LEVEL = 0.01
 MOST_PERIODS, MOST_HARMONICS = 3, 4
 UNIT_ROOT, UNIT_D = 0.98, 0.75
 DRIFT_Z = 2.58
+MOST_MEDIANS = 20_000  # frequencies with a median of their own
 FEWEST = 60  # rows for a clock to be looked for
 
 
@@ -212,9 +213,7 @@ def _peak(v: np.ndarray, clock: Clock, refused: list[float]) -> float | None:
     power = power[1 : (n - 1) // 2 + 1]  # frequencies k / n, k = 1, …
     m = len(power)
     width = max(int(m**0.6), 5)
-    padded = np.pad(power, width, mode="reflect")
-    level = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * width + 1), axis=1)
-    ratio = power / np.maximum(level[:m] / np.log(2), 1e-300)
+    ratio = power / np.maximum(_running_median(power, width) / np.log(2), 1e-300)
     ratio[:2] = 0  # fewer than three turns: a trend
     for length in refused:
         ratio[np.abs(np.arange(1, m + 1) - n / length) < 2.5] = 0
@@ -232,6 +231,16 @@ def _peak(v: np.ndarray, clock: Clock, refused: list[float]) -> float | None:
     near = (start - 0.1 / n, min(start + 0.1 / n, 0.5))
     best = optimize.minimize_scalar(cost, bounds=near, method="bounded")
     return float(1 / best.x)
+
+
+def _running_median(power: np.ndarray, width: int) -> np.ndarray:  # [m]
+    """Of `width` neighbours on either side; between places of a grid where they are many."""
+    m = len(power)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(power, width, mode="reflect"), 2 * width + 1
+    )
+    places = np.arange(m) if m <= MOST_MEDIANS else np.arange(0, m, width // 16)
+    return np.interp(np.arange(m), places, np.median(windows[places], axis=1))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,16 +52,12 @@ def features(samples: Samples, fitted: np.ndarray) -> Features:
             spread = law.std() or 1.0
             standard[:, where] = np.clip((block - law.mean()) / spread, -CLIP_X, CLIP_X)
     square = u * u
-    stacked = np.stack(
-        [
-            standard,
-            np.sqrt(5) / 2 * (3 * square - 1),
-            np.sqrt(7) / 2 * (5 * square - 3) * u,
-            3 / 8 * ((35 * square - 30) * square + 3),
-        ],
-        axis=2,
-    ).astype(np.float32)
-    return Features(samples.columns, stacked, u)
+    values = np.empty((*u.shape, 4), np.float32)  # filled one by one: four at once are large
+    values[:, :, 0] = standard
+    values[:, :, 1] = np.sqrt(5) / 2 * (3 * square - 1)
+    values[:, :, 2] = np.sqrt(7) / 2 * (5 * square - 3) * u
+    values[:, :, 3] = 3 / 8 * ((35 * square - 30) * square + 3)
+    return Features(samples.columns, values, u)
 
 
 def standardised(y: np.ndarray, fitted: np.ndarray) -> np.ndarray:

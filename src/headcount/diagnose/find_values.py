@@ -19,7 +19,7 @@ from headcount.diagnose.held_out import Candidate, Judged, ModelKind, block_coun
 from headcount.diagnose.kernel_tail import LongMemory, Tail, TailClass, best_curve, long_memory
 from headcount.diagnose.kernel_tail import tail_of as named_tail
 from headcount.diagnose.records import Variance
-from headcount.diagnose.samples import Note, Samples, Sequences, Setting, lagged, split
+from headcount.diagnose.samples import Note, Samples, Sequences, Setting, split
 from headcount.diagnose.sign_flips import Filter, Shape, flip_step
 from headcount.diagnose.value_models import (
     Problem,
@@ -143,7 +143,7 @@ def _find_clock(known: ValueFindings, options: Options) -> None:
             pairs=False,
         )
         known.past_lags = tuple(plain.features.columns[p].lag for p in found.places)
-        known.samples = lagged(cleared(source, clock, fitted), options.lags)
+        known.samples = known.samples.of(cleared(source, clock, fitted))
 
 
 def _series(source: Sequences) -> np.ndarray:
@@ -211,7 +211,7 @@ def _shift(known: ValueFindings, options: Options) -> None:
         return
     known.clock = dataclasses.replace(clock, step=position, step_p=given.p)
     source = cleared(known.samples.source, Clock(step=position), len(known.samples.source.values))
-    known.samples = lagged(source, options.lags)
+    known.samples = known.samples.of(source)
     _scan(known, options)
     known.terms = known.terms if left else ()
 

@@ -103,12 +103,22 @@ class Samples:
     def table(self, columns: tuple[Column, ...] | None = None) -> np.ndarray:  # [n, P]
         return np.stack([self.column(c) for c in columns or self.columns], axis=1)
 
+    def of(self, source: Sequences) -> "Samples":
+        """The same rows of other values, such as those without a trend."""
+        return dataclasses.replace(self, source=source, y=_answers(source)[self.position])
+
     def rows(self, keep: np.ndarray) -> "Samples":
         return dataclasses.replace(self, position=self.position[keep], y=self.y[keep])
 
 
 def _given(answers: np.ndarray) -> np.ndarray:
     return answers >= 0 if answers.dtype.kind == "i" else ~np.isnan(answers)
+
+
+def _answers(source: Sequences) -> np.ndarray:  # [T]
+    if source.answers is not None:
+        return source.answers
+    return source.values if source.tokens else source.values[:, source.target]
 
 
 def lagged(source: Sequences, lags: tuple[int, ...]) -> Samples:
@@ -119,13 +129,10 @@ def lagged(source: Sequences, lags: tuple[int, ...]) -> Samples:
     keep = place - start >= longest
     if source.answers is not None:
         keep &= _given(source.answers)
-        y = source.answers
-    else:
-        y = source.values if source.tokens else source.values[:, source.target]
     position = place[keep]
     channels = range(1 if source.tokens else source.values.shape[1])
     columns = tuple(Column(c, s) for c in channels for s in lags)
-    return Samples(source, columns, position, y[position])
+    return Samples(source, columns, position, _answers(source)[position])
 
 
 class Fold(NamedTuple):

@@ -20,6 +20,7 @@ from scipy import stats
 from headcount.diagnose.features import Features
 
 MOST_PAIR_COLUMNS = 256
+COLUMNS_AT_ONCE = 512
 MOST_PAIR_WORK = 4e11  # multiplications of all replicates; rows are thinned above it
 
 
@@ -75,10 +76,8 @@ def flip_step(
     e = answer - q @ (q.T @ answer)
     flipped = _flips(e, q, rng, replicates)  # [B + 1, n], the data first
     q32 = q.astype(np.float32)
-    left = flat - q32 @ (q32.T @ flat)
     weight = (e * e).astype(np.float32)
-    spread = np.sqrt(np.maximum(weight @ (left * left), 1e-30))
-    dead = (left * left).sum(0) < 1e-4 * (flat * flat).sum(0)  # explained already
+    spread, dead = _spread(flat, q32, weight)
     z = np.where(dead, 0.0, (flipped @ flat) / spread).reshape(-1, count, 4)
     linear, curved = np.abs(z[:, :, 0]), (z[:, :, 1:] ** 2).sum(2)
     scores = {
@@ -107,6 +106,21 @@ def flip_step(
     hit = Hit(shape, places[shape], _rank_p(smallest), float(smallest[0]))
     together = (z[:, :, 0] ** 2).sum(1)
     return Step(hit, z[0, :, 0], _rank_p(-together), len(filters.weights))
+
+
+def _spread(flat: np.ndarray, q: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """sqrt(sum_t e_t^2 (M f)_t^2) of every column f, and whether f is explained already; some
+    columns at a time, which keeps copies small.
+    """
+    spread, dead = np.empty(flat.shape[1], np.float32), np.empty(flat.shape[1], bool)
+    for start in range(0, flat.shape[1], COLUMNS_AT_ONCE):
+        here = slice(start, start + COLUMNS_AT_ONCE)
+        part = flat[:, here]
+        left = part - q @ (q.T @ part)
+        left *= left
+        spread[here] = np.sqrt(np.maximum(weight @ left, 1e-30))
+        dead[here] = left.sum(0) < 1e-4 * (part * part).sum(0)
+    return spread, dead
 
 
 def _rank_p(statistic: np.ndarray) -> float:

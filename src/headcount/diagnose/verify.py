@@ -18,7 +18,7 @@ from headcount.diagnose.clock import Clock
 from headcount.diagnose.features import standardised
 from headcount.diagnose.find_values import Say, cleared
 from headcount.diagnose.records import Addressing, Diagnosis, Trained, Verified
-from headcount.diagnose.samples import Column, Samples, Setting, lagged, split
+from headcount.diagnose.samples import Column, Samples, Setting, split
 
 STEPS, BATCH, RATE = 2000, 128, 3e-3
 WIDTH_PER_HEAD, HIDDEN = 16, 64
@@ -123,7 +123,7 @@ def _without_clock(found: Diagnosis, samples: Samples) -> Samples:
         source = cleared(source, dataclasses.replace(clock, step=None), fitted)
     if clock.step is not None:
         source = cleared(source, Clock(step=clock.step), len(source.values))
-    return lagged(source, samples.lags)
+    return samples.of(source)
 
 
 def _arrays(samples: Samples, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

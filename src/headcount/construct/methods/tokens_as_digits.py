@@ -224,8 +224,11 @@ def windows_count(target: Coded, request: Request) -> float:
         if request.bias == "table" and isinstance(target, AdaptiveMemory)
         else len(digit_lags(target, request))
     )
-    letters = len(target.inputs.alphabet or ())
-    return float(letters + (not late(target))) ** lags
+    letters = len(target.inputs.alphabet or ()) + (not late(target))
+    try:
+        return float(letters) ** lags
+    except OverflowError:  # beyond any number of windows that could be listed
+        return math.inf
 
 
 def windows_of(target: Coded, request: Request) -> tuple[np.ndarray, np.ndarray, list[int]]:
