@@ -120,6 +120,13 @@ class Problem:
         """
         return max(self.family.first_lag, 1 if self.kernel.singular_at_zero or self.residual else 0)
 
+    def interpolated_by(self, heads: int) -> bool:
+        """Without a budget these heads come as close to the kernel as one likes: one per lag of a
+        finite support, each much faster than the last, so that nothing is left beyond it.
+        """
+        support = self.kernel.support
+        return support is not None and heads >= support - self.first_lag
+
     @property
     def lags(self) -> np.ndarray:
         """The lags that are fitted, float64.  [S]"""

@@ -12,13 +12,16 @@ drowns it.
 import math
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from headcount.theory.fit.varpro import Model
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Norm
 
 STEPS = 40
+# of least squares: for the number of heads asked for, for fewer (starts), for a trial of levelling
+STEPS_LAST, STEPS_BEFORE, STEPS_TRIAL = 60, 12, 8
+FEW = 12  # heads: with more the starts must be good
+HOPELESS = 1e8  # ratio of block weights that no levelling will mend: a tail that falls to nothing
 EVEN = 1e-3  # stop when the block weights agree to this
 
 
@@ -56,7 +59,8 @@ def _least_squares_rates(family, rho, lags, heads: int, weights: np.ndarray) -> 
     """Log rates of the weighted fit, one head more at a time.  [H]"""
     theta = _first_rates(family, lags, 1)
     for h in range(1, heads + 1):
-        theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights)
+        steps = STEPS_BEFORE if h < heads <= FEW else STEPS_LAST
+        theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights, steps)
     return theta
 
 
@@ -82,7 +86,7 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
     residual = rho - family.columns(np.exp(theta), lags) @ a
     masses, block = _weights(residual, norm)
     for _ in range(STEPS):
-        if len(masses) <= 2 * len(a) or not masses.min() > 0:
+        if len(masses) <= 2 * len(a) or not masses.min() * HOPELESS > masses.max():
             break
         uneven = np.log(masses) - np.log(masses).mean()
         if np.abs(uneven).max() < EVEN:
@@ -98,7 +102,7 @@ def _level(family, rho, lags, theta, weights, norm) -> tuple[np.ndarray, np.ndar
             asked = residual + tangent @ _damped(
                 rows, -uneven, damping * float(np.linalg.norm(rows)) ** 2
             )
-            trial = _projected(family, rho - asked, lags, theta, weights, quick=True)
+            trial = _projected(family, rho - asked, lags, theta, weights, STEPS_TRIAL)
             columns = family.columns(np.exp(trial), lags)
             trial_a = _coefficients(columns, rho - asked, weights)
             new, new_block = _weights(rho - columns @ trial_a, norm)
@@ -166,8 +170,10 @@ def _coefficients(columns: np.ndarray, rho: np.ndarray, weights: np.ndarray) -> 
     return np.linalg.lstsq(weights[:, None] * columns, weights * rho, rcond=1e-15)[0]
 
 
-def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.ndarray:
+def _projected(family, rho, lags, start, weights, steps: int) -> np.ndarray:
     """Log rates of the weighted least-squares fit, by variable projection.  [H]"""
+    from scipy.optimize import least_squares  # slow to load
+
     low, high = _limits(family, lags)
     target = weights * rho / max(float(np.linalg.norm(weights * rho)), 1e-300)
     model = Model(
@@ -186,7 +192,7 @@ def _projected(family, rho, lags, start, weights, quick: bool = False) -> np.nda
         ftol=1e-15,
         xtol=1e-12,
         gtol=1e-15,
-        max_nfev=8 if quick else 60,
+        max_nfev=steps,
     )
     return np.sort(solved.x)
 

@@ -79,6 +79,8 @@ def _by_heads(problem: Problem, heads: int, effort: Effort) -> Claim | None:
     squeezed = squeeze_claim(problem, heads) if deep else None
     if squeezed is not None and is_tight(squeezed):
         return squeezed
+    if problem.interpolated_by(heads):
+        return squeezed  # nothing to be proved without a budget
     counted = zeros_claim(problem, heads)
     return max((c for c in (squeezed, counted) if c), key=lambda c: c.value, default=None)
 

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from scipy.optimize import linprog, nnls
 
 from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
@@ -170,6 +169,8 @@ class _Scene:
 
     def _programme(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """y that maximises <y, rho> - C max(0, rows y), and the measure on the rows."""
+        from scipy.optimize import linprog  # slow to load
+
         size, level = len(self.mass), -np.ones((len(rows), 1))
         if self.norm is Norm.L1:
             matrix, right = np.hstack([rows, level]), np.zeros(len(rows))
@@ -189,6 +190,8 @@ class _Scene:
     def _least_squares(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """The same in l2: y is what the best measure leaves, which meets its budget where it would
         break it (a heavy row)."""
+        from scipy.optimize import nnls  # slow to load
+
         root = np.sqrt(self.widths)
         columns, right = (rows / root).T, self.mass / root
         try:

@@ -7,9 +7,11 @@ For any vector y over lags and any head sum f with sum|a| <= C,
 
 so E >= (<y, rho> - C max_b|...|) / ||y||_*, with dual norm sup, l2, l1 for l1, l2, sup. The best y
 is the LP dual; it is found on a finite set of rates (`interior`), to which the worst violations in
-between are added until there are none (exchange). The maximum over all rates is then enclosed in
-ball arithmetic (`enclosure`), so that the number is a proof whatever the LP did. y lives on the
-window's lags; zero beyond, so that the bound holds for all lags a fortiori.
+between are added until there are none (exchange). The first rounds ask for a y that is constant on
+blocks of far lags, which leaves few rows; the last ones ask for no such thing, and few rates are
+left to them. The maximum over all rates is then enclosed in ball arithmetic (`enclosure`), so that
+the number is a proof whatever the LP did. y lives on the window's lags; zero beyond, so that the
+bound holds for all lags a fortiori.
 """
 
 import dataclasses
@@ -23,6 +25,7 @@ from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.bounds.enclosure import BITS, maximum
+from headcount.theory.fit.sample import block_edges
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.interior import fit_program, solve
 from headcount.theory.problem import Problem
@@ -34,7 +37,9 @@ GRID = 2400
 START = 160
 TOLERANCE = 1e-10
 KEEP = 0.99  # an atom stays while it is this close to touching
-ROUNDS = 12
+TOUCHING = 0.9995  # the same where all rows are asked for: few rates are left to them
+ROUNDS, MOST_ROUGH = 12, 9  # in all, and on blocks of lags
+SAME = 1e-8  # of the kernel's norm
 # relative to the kernel's norm: a bound that cannot exceed this is not worth another round
 USELESS = 1e-7
 # relative to the bound and its distance from trivial: exchange stops when no vector gains more
@@ -104,10 +109,13 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
         problem.decay.columns(grid, lags),
     )
     rates = grid[np.linspace(0, len(grid) - 1, START).astype(int)]
-    best, best_value, stalled = np.zeros_like(lags), 0.0, 0
-    for _ in range(ROUNDS):
+    rows = Rows.blocks(scene)
+    best, best_value, rounds, stalled = np.zeros_like(lags), 0.0, 0, 0
+    while True:
+        rounds += 1
         phi = scene.family.columns(rates, lags)
-        y, t = dual_vector(phi, scene.rho, scene.budget, scene.norm)
+        y, t = dual_vector(rows.of(phi), rows.of(scene.rho), scene.budget, scene.norm)
+        y = rows.spread(y)
         # few rates: above the optimum over all
         ceiling = (float(y @ scene.rho) - scene.budget * t) / max(scene.size(y), 1e-300)
         peaks, heights = scene.peaks(y)
@@ -120,13 +128,62 @@ def _best_vector(problem: Problem, lags: np.ndarray, lowest: float) -> np.ndarra
                 best, best_value = vector, value
         # rounding has the last word from C = 1e7 on
         stalled = stalled + 1 if best_value > 0 and best_value - before < enough else 0
-        if ceiling < USELESS or ceiling - best_value < enough or stalled == 2:
+        done = ceiling - best_value < enough or stalled == 2
+        if ceiling < USELESS or (rows.single and (done or rounds >= ROUNDS)):
             break
-        keep = rates[np.abs(phi.T @ y) > KEEP * t]
-        rates = np.unique(
-            np.concatenate([keep, peaks[heights > KEEP * t], more[levels > KEEP * levels.max()]])
+        last = done or (not rows.single and rounds == MOST_ROUGH)
+        near = TOUCHING if last else KEEP
+        rates = scene.told_apart(
+            np.concatenate(
+                [
+                    rates[np.abs(phi.T @ y) > near * t],
+                    peaks[heights > near * t],
+                    more[levels > near * levels.max()],
+                ]
+            )
         )
+        if last:
+            rows, stalled = Rows.each(len(lags)), 0
     return best
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Blocks of lags on which y is constant: `starts` in the list of lags, and what a row's y is
+    divided by so that its dual norm is that of the lags together.
+    """
+
+    starts: np.ndarray  # [R]
+    lengths: np.ndarray  # [R]
+    weights: np.ndarray  # [R]
+
+    @classmethod
+    def each(cls, count: int) -> "Rows":
+        return cls(np.arange(count), np.ones(count, dtype=int), np.ones(count))
+
+    @classmethod
+    def blocks(cls, scene: "Scene") -> "Rows":
+        """Longer blocks farther out, where the kernel is smooth; else each lag its own."""
+        edges = np.searchsorted(scene.lags, block_edges(scene.lags, scene.rho))
+        if len(edges) == 0:
+            return cls.each(len(scene.lags))
+        starts = np.unique(np.concatenate([np.arange(edges[0]), edges[:-1]]))
+        lengths = np.diff(np.append(starts, len(scene.lags)))
+        power = {Norm.L1: 0.0, Norm.L2: 0.5, Norm.SUP: 1.0}[scene.norm]
+        return cls(starts, lengths, lengths**power)
+
+    @property
+    def single(self) -> bool:
+        return bool((self.lengths == 1).all())
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """Values by lag, added up row by row: their product with y is that of `spread`."""
+        weights = self.weights if values.ndim == 1 else self.weights[:, None]
+        return np.add.reduceat(values, self.starts, axis=0) / weights
+
+    def spread(self, y: np.ndarray) -> np.ndarray:
+        """y by lag."""
+        return np.repeat(y / self.weights, self.lengths)
 
 
 def dual_vector(
@@ -151,6 +208,13 @@ class Scene:
     budget: float
     grid: np.ndarray  # [GRID]
     columns: np.ndarray  # [S, GRID]
+
+    def told_apart(self, rates: np.ndarray) -> np.ndarray:
+        """Sorted, without those whose curve within the budget is that of the rate before.  [R]"""
+        rates = np.unique(rates)
+        curves = self.family.columns(rates, self.lags)
+        steps = np.abs(np.diff(curves, axis=1)).max(axis=0, initial=0.0)
+        return rates[np.append(True, steps * self.budget > SAME)[: len(rates)]]
 
     def size(self, y: np.ndarray) -> float:
         return float(
@@ -178,8 +242,9 @@ class Scene:
     def peaks(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Local maxima of |g(b)| and their heights, refined by Newton steps on g'.  [P]"""
         g = np.abs(self.columns.T @ y)
-        left, right = np.r_[-np.inf, g[:-1]], np.r_[g[1:], -np.inf]
-        top = np.flatnonzero((g >= left) & (g >= right))
+        seen = np.round(g / max(float(g.max()), 1e-300), 13)  # a plateau is one top, not a hundred
+        left, right = np.r_[-np.inf, seen[:-1]], np.r_[seen[1:], -np.inf]
+        top = np.flatnonzero((seen > left) & (seen >= right))
         rates, heights = self.grid[top].copy(), g[top]
         inner = np.isfinite(rates) & (top > 0)
         logs = self.family.distance(self.lags)

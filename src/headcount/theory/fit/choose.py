@@ -5,10 +5,10 @@ Order. (1) No head, and every closed form; an optimal one ends the matter. (2) S
 variable projection follows the least-squares valley from 1 to H heads, a matrix pencil offers a
 second start, and sequential programs finish in the norm and budget asked for. Where that ends in a
 mixture of decays (no heads cancel) which leaves the budget unused, it is the answer. (3) Otherwise,
-under a budget, the search begins with the best of any number of heads (`from_above`); where fewer
-are asked for and that costs something, they are also added one at a time (`path`), a few of them
-only so. Without a budget that is done under one of 10^6 times the kernel, beyond which float64
-coefficients would only add rounding.
+under a budget, the search begins with the best of any number of heads (`from_above`). Where fewer
+are asked for and that costs something, a handful is also added one at a time (`path`), and of more
+heads single ones are exchanged. Without a budget that is done under one of 10^6 times the kernel,
+beyond which float64 coefficients would only add rounding.
 
 Whoever interrupts gets the best so far.
 """
@@ -24,7 +24,7 @@ from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.closed_forms import closed_forms, quadrature_rates
 from headcount.theory.fit.fewest import doubling, fewest
-from headcount.theory.fit.from_above import from_above
+from headcount.theory.fit.from_above import FEW, exchange, from_above
 from headcount.theory.fit.path import levels, nothing
 from headcount.theory.fit.pencil import pencil_rates
 from headcount.theory.fit.sample import Sample, sample, thin
@@ -45,11 +45,13 @@ ENOUGH = 1e-12
 # sum|a| that a search without budget may use, relative to the kernel's largest value
 ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
-CLOSE = 3.0
+CLOSE = 1.1
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
 ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is not held by it
-MANY = 16  # heads beyond which the search from below is not worth its time
+# heads: more than a handful are not added one at a time, and more than many are not followed from
+# one to all under a budget
+HANDFUL, MANY = 8, 16
 FROM_ABOVE = "from the best of any number of heads, sequential programs"
 RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
 STEADY, STEADY_SUP = 0.15, 0.3  # above the slowest log heads: tails that can be trusted
@@ -121,9 +123,8 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
             yield best
         if closed.optimal:
             return
-    if math.isinf(problem.budget) and problem.kernel.support == heads_to_interpolate(
-        problem, heads
-    ):
+    free = math.isinf(problem.budget)
+    if free and isinstance(problem.kernel, Lag) and problem.interpolated_by(heads):
         # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
     for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
@@ -134,51 +135,34 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
             yield best
 
 
-def heads_to_interpolate(problem: Problem, heads: int) -> int:
-    """The support T + 1 of a lag kernel that `heads` heads can interpolate, -1 otherwise."""
-    if not isinstance(problem.kernel, Lag):
-        return -1
-    needed = problem.kernel.T + 1 - problem.first_lag
-    return problem.kernel.T + 1 if heads >= needed else -1
-
-
 def search(
     full: Sample, heads: int, spread: np.ndarray, progress: Progress
 ) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
-    data, whole = thin(full), norm_of(full.target, full.norm)
-    best, smooth = nothing(full), math.isinf(full.budget) or (heads <= MANY and falls(full))
-    if smooth:
+    data, whole, free = thin(full), norm_of(full.target, full.norm), math.isinf(full.budget)
+    best = nothing(full)
+    if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
         for method, point in _smooth(full, data, heads, spread, progress):
             if point.error < best.error:
                 best = point
                 yield method, point
-        if math.isfinite(full.budget) and _fills(best, full.budget):
+        if _settled(best, whole, free) if free else _fills(best, full.budget):
             return
-    if math.isfinite(full.budget):
-        above = from_above(_steady(data), heads)
-        if above is not None:
-            yield from _finished(full, [(FROM_ABOVE, above.point)])
-            if above.complete or heads > MANY:
-                return
-    if not smooth:
-        for method, point in _smooth(full, data, heads, spread, progress):
-            if point.error < best.error:
-                best = point
-                yield method, point
-    enough = SMOOTH_ENOUGH if math.isinf(full.budget) else ENOUGH
-    if (len(best.rates) > 1 and of_one_sign(best)) or best.error <= enough * whole:
+    if free:
+        limit = ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
+        full = dataclasses.replace(full, budget=limit)
+        data = dataclasses.replace(data, budget=limit)
+    above = from_above(_steady(data), heads)
+    if above is not None:
+        yield from _finished(full, [(FROM_ABOVE, above.point)])
+        if above.complete or heads > MANY or _settled(best, whole, free):
+            return
+    if full.norm is Norm.L2 and best.error == whole:  # least squares is its own answer here
+        yield from _smooth(full, data, heads, spread, progress)
+    if above is not None and (free or heads > HANDFUL):
+        exchanged = exchange(_steady(data), above.point)
+        yield from _finished(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
         return
-    if math.isinf(full.budget):
-        full = dataclasses.replace(
-            full, budget=ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
-        )
-        data = dataclasses.replace(data, budget=full.budget)
-        above = from_above(_steady(data), heads)
-        if above is not None:
-            yield from _finished(full, [(FROM_ABOVE, above.point)])
-        if heads > MANY:
-            return
     trail = []
     for h, point in enumerate(levels(data, heads), 1):
         progress(
@@ -242,11 +226,14 @@ def _smooth(
 
 
 def raced(data: Sample, starts: list[tuple[str, Point]]) -> tuple[str, Point]:
-    """The best of some starts: each goes a few steps, and those in front go on to the end."""
+    """The best of some starts: each goes a few steps, and those in front go on to the end, one
+    alone where heads cancel: there are too many valleys then.
+    """
     tried = [(m, refine(data, p, steps=RACE, gain=1e-4)) for m, p in starts]
     least = min(p.error for _, p in tried)
     front = sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error)
-    return min(((m, refine(data, p, steps=25)) for m, p in front[:3]), key=lambda s: s[1].error)
+    count = 3 if of_one_sign(front[0][1]) else 1
+    return min(((m, refine(data, p, steps=25)) for m, p in front[:count]), key=lambda s: s[1].error)
 
 
 def falls(full: Sample) -> bool:
@@ -260,6 +247,12 @@ def _fills(point: Point, budget: float) -> bool:
     """No heads cancel, and the budget does not hold them: more of it would change nothing."""
     weight = np.abs(point.coefficients).sum()
     return len(point.rates) > 0 and of_one_sign(point) and weight < budget / ROOM
+
+
+def _settled(point: Point, whole: float, free: bool) -> bool:
+    """Is the valley of smooth kernels trusted to have led to the end?"""
+    enough = SMOOTH_ENOUGH if free else ENOUGH
+    return (len(point.rates) > 1 and of_one_sign(point)) or point.error <= enough * whole
 
 
 def of_one_sign(point: Point) -> bool:

@@ -13,13 +13,15 @@ takes no more heads than were asked for it is the answer, and as quick for 64 he
 
 Else the head that is missed least goes, and the others move; and so on down to the number asked
 for. What a head is missed by is told by least squares with rows weighted as the last residual
-weighs them: with column h made orthogonal to the others, |a_h| times its length.
+weighs them: with column h made orthogonal to the others, |a_h| times its length. Where removal led
+astray `exchange` may help: a head that is missed little goes, and one is added where it helps most.
 """
 
 import dataclasses
 
 import numpy as np
 
+from headcount.theory.fit.greedy import with_one_more
 from headcount.theory.fit.lp import norm_of_target
 from headcount.theory.fit.sample import Sample
 from headcount.theory.fit.slp import Point, at, refine
@@ -36,6 +38,7 @@ APART = 3 * GRID // FIRST  # steps of the grid beyond which two rates of one sig
 COMPLETE = 1.005  # of the least error of any number of heads: none is left out
 FEW = 4  # heads
 MUCH = 10.0  # times what the heads that could go are missed by: such a head stays
+NEAR, HELP = 1.1, 1e-4  # of the error: what an exchange is followed for, and what it must gain
 NO_HELP = 1e-8  # of the error: a head that is missed by no more goes at once
 
 
@@ -134,6 +137,25 @@ def with_fewer(data: Sample, point: Point, count: int) -> np.ndarray:
         if len(gone) < count and loss[i] <= most and all(abs(i - j) > 1 for j in gone):
             gone.append(i)
     return np.delete(point.rates[order], gone)
+
+
+def exchange(data: Sample, point: Point) -> Point:
+    """One head for another, twice at most and while that helps."""
+    for _ in range(2):
+        starts = [
+            start
+            for i in np.argsort(missed(data, point))[:2].tolist()
+            for start in with_one_more(data, np.delete(point.rates, i))
+        ]
+        starts = sorted(starts, key=lambda p: p.error)[:3]
+        tried = [refine(data, start, steps=5, gain=1e-3) for start in starts]
+        after = min(tried, key=lambda p: p.error)
+        if after.error < NEAR * point.error:
+            after = refine(data, after)
+        if after.error > (1 - HELP) * point.error:
+            break
+        point = after
+    return point
 
 
 def without_idle(data: Sample, point: Point) -> Point:

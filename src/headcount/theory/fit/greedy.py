@@ -20,5 +20,5 @@ def with_one_more(data: Sample, rates: np.ndarray, count: int = 2) -> list[Point
     places = [(x + y) / 2 for x, y in itertools.pairwise([low, *u, high])]
     spots = [np.append(u, v) for v in [*places, low, high]]
     starts = [data.rates_at(np.sort(s)) for s in spots] + spread(data, rates, STRETCHES)
-    points = [at(data, start, 1e-7) for start in starts]
+    points = [at(data, start, 1e-5) for start in starts]
     return sorted(points, key=lambda p: p.error)[:count]

@@ -21,7 +21,10 @@ from headcount.theory.fit.slp import Point, at, refine
 ETAS = (0.0003, 0.003, 0.012, 0.04, 0.1, 0.25, 0.5, 0.8)
 REFINED = 3
 NOTHING_LEFT = 2e-10  # relative error at which the programs' own accuracy ends the search
-COARSE = 14
+COARSE, FEWER = 14, 8  # rates of the grid of pairs, for an answer and for a start
+RACE, ROUGH, LOST = 5, 1e-3, 1.1  # steps of each start, gain at which it rests, what is given up
+COPY, COPY_RATES = 1e-2, 0.1  # errors and rates of which a second refinement finds the same point
+RANKING = 1e-4  # accuracy of the programs that only rank starts
 
 
 def nothing(data: Sample) -> Point:
@@ -30,22 +33,34 @@ def nothing(data: Sample) -> Point:
 
 
 def levels(data: Sample, heads: int) -> Iterator[Point]:
-    """The best points found with 1, 2, …, heads heads."""
+    """The best points found with 1, 2, …, heads heads. Those before the last are starts, no
+    answers: they are refined less.
+    """
     best, whole = nothing(data), norm_of_target(data)
     for h in range(1, heads + 1):
         if best.error <= NOTHING_LEFT * whole:
             yield best
             continue
-        for start in _distinct(sorted(_starts(data, best, h), key=lambda p: p.error))[:REFINED]:
-            best = min(best, refine(data, start, gain=1e-5), key=lambda p: p.error)
+        last = h == heads
+        starts = _distinct(data, sorted(_starts(data, best, h, last), key=lambda p: p.error))[
+            :REFINED
+        ]
+        tried = [refine(data, start, steps=RACE, gain=ROUGH) for start in starts]
+        least = min(p.error for p in tried)
+        front = sorted((p for p in tried if p.error < LOST * least), key=lambda p: p.error)
+        for point in _distinct(data, front)[: REFINED if last else 1]:
+            more = refine(data, point, gain=1e-5 if last else ROUGH)
+            best = min(best, more, key=lambda p: p.error)
         yield best
 
 
-def _starts(data: Sample, best: Point, h: int) -> list[Point]:
-    starts = [at(data, chebyshev_rates(data, h, eta), 1e-6) for eta in ETAS]
+def _starts(data: Sample, best: Point, h: int, last: bool) -> list[Point]:
+    starts = [
+        at(data, chebyshev_rates(data, h, eta), RANKING) for eta in (ETAS if last else ETAS[1::2])
+    ]
     if h <= 2:
-        grid = data.dictionary(COARSE if h == 2 else 2 * COARSE)
-        starts += [at(data, np.array(rates), 1e-6) for rates in itertools.combinations(grid, h)]
+        grid = data.dictionary({1: 2 * COARSE, 2: COARSE if last else FEWER}[h])
+        starts += [at(data, np.array(rates), RANKING) for rates in itertools.combinations(grid, h)]
     if len(best.rates):
         starts += with_one_more(data, best.rates)
     return starts
@@ -59,10 +74,22 @@ def chebyshev_rates(data: Sample, heads: int, eta: float) -> np.ndarray:
     return data.bounded(-np.log(np.maximum(x, 1e-300)) / data.unit)
 
 
-def _distinct(points: list[Point]) -> list[Point]:
-    """Without near copies: starts of nearly the same error are taken for the same."""
+def _distinct(data: Sample, points: list[Point]) -> list[Point]:
+    """Without near copies: starts of nearly the same error, or of nearly the same rates and not
+    quite the same error, are taken for the same.
+    """
     kept: list[Point] = []
     for p in points:
-        if not kept or p.error > kept[-1].error * (1 + 1e-6):
+        if all(
+            p.error > other.error * (1 + 1e-6)
+            and (p.error > other.error * (1 + COPY) or _apart(data, p, other) > COPY_RATES)
+            for other in kept
+        ):
             kept.append(p)
     return kept
+
+
+def _apart(data: Sample, one: Point, other: Point) -> float:
+    """The largest difference of the rates, in the coordinate."""
+    u, v = data.coordinate(one.rates), data.coordinate(other.rates)
+    return float(np.abs(np.sort(u) - np.sort(v)).max(initial=0.0))

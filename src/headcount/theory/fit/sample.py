@@ -178,23 +178,34 @@ def sample(problem: Problem) -> Sample:
 def thin(full: Sample) -> Sample:
     """Blocks of lags; the full sample where the target is too rough for that."""
     count = len(full.lags)
-    values, dense = full.target[:count], DENSE_LAGS
-    while 2 * dense < count:
-        edges = _edges(full.lags, dense)
-        keep = np.concatenate([full.lags[:dense], (edges[:-1] + edges[1:] - 1) / 2])
-        between = np.interp(full.lags, keep, np.interp(keep, full.lags, values))
+    values = full.target[:count]
+    edges = block_edges(full.lags, values)
+    if len(edges) == 0:
+        return full
+    dense = int(edges[0] - full.lags[0])
+    inside = _compressed(full.norm, full.lags, values, edges)
+    return dataclasses.replace(
+        full,
+        lags=full.lags[:dense],
+        starts=np.concatenate([edges[:-1], full.starts]),
+        ends=np.concatenate([edges[1:], full.ends]),
+        target=np.concatenate([values[:dense], inside, full.target[count:]]),
+    )
+
+
+def block_edges(lags: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Borders of blocks of consecutive lags on which the values are nearly linear; lags before the
+    first stay single. None where the values are too rough.  [K + 1]
+    """
+    dense = DENSE_LAGS
+    while 2 * dense < len(lags):
+        edges = _edges(lags, dense)
+        keep = np.concatenate([lags[:dense], (edges[:-1] + edges[1:] - 1) / 2])
+        between = np.interp(lags, keep, np.interp(keep, lags, values))
         if np.abs(between - values).sum() <= SMOOTH * np.abs(values).sum():
-            starts, ends = (
-                np.concatenate([edges[:-1], full.starts]),
-                np.concatenate([edges[1:], full.ends]),
-            )
-            inside = _compressed(full.norm, full.lags, values, edges)
-            target = np.concatenate([values[:dense], inside, full.target[count:]])
-            return dataclasses.replace(
-                full, lags=full.lags[:dense], starts=starts, ends=ends, target=target
-            )
+            return edges
         dense *= 2
-    return full
+    return np.zeros(0)
 
 
 def _edges(lags: np.ndarray, dense: int) -> np.ndarray:
