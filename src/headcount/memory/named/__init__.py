@@ -24,6 +24,7 @@ from headcount.memory.named.induction import Induction as Induction
 from headcount.memory.named.n_gram import NGram as NGram
 from headcount.memory.named.observed import Noisy as Noisy
 from headcount.memory.named.observed import Series as Series
+from headcount.memory.named.observed import Sticky as Sticky
 from headcount.memory.named.parity import SparseParity as SparseParity
 from headcount.memory.named.pointer_chain import PointerChain as PointerChain
 from headcount.memory.named.prop42 import Prop42 as Prop42
