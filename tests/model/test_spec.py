@@ -27,6 +27,7 @@ def test_a_spec_reads_text_and_round_trips_through_json():
         ({"heads": 3, "width": 64}, "multiple of the heads"),
         ({"heads": 0}, "heads is 0"),
         ({"readout": "mean"}, "readout"),
+        ({"norm": "no-residual", "ffn": "none", "readout": "linear"}, "the answer would be 0"),
         ({"layers": 1.5, "width": "wide"}, "layers is 1.5.*width is 'wide'"),
     ],
 )

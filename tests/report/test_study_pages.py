@@ -12,7 +12,10 @@ from headcount.report.study_page import write_page
 from headcount.studies.collection import by_name
 from headcount.studies.contenders import Measure
 from headcount.studies.decomposition import Floor, RiskPoint
+from headcount.studies.decomposition import Measured as Mean
+from headcount.studies.enough_effort import Change, EnoughEffort
 from headcount.studies.finite_sample import FiniteSample
+from headcount.studies.learning_design import Effort
 from headcount.studies.mad_tasks import PREDICTIONS, Measured, Predictions
 from headcount.studies.probes import BASE, PROBES, VARIANTS
 from headcount.studies.rivals import Rival, Rivals
@@ -32,8 +35,9 @@ def finite():
         for n, r in risks.items()
     )
     bounds = ((None, lag_samples(0.3, 64)), (30, hoeffding(0.2, 30, 1.0)))
+    effort = EnoughEffort(Effort(1e-2, 200), (Change(0, Mean(1e-3), 2e-3),))
     needed = SamplesNeeded(0.05, 250.0, 200.0, 320.0, dominant="estimation")
-    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, 1e-2, curve, bounds, needed,
+    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, effort, curve, bounds, needed,
                         (), 1.0)  # fmt: skip
 
 

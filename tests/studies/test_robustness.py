@@ -70,7 +70,7 @@ def test_a_variant_that_changes_nothing_is_no_cell():
     assert ("norm", "pre-ln") not in told  # what the probe has already
     assert ("norm", "none") in told
     named = {"bias", "score", "normaliser", "norm", "ffn", "residual", "width", "optimiser",
-             "rate", "precision", "length", "noise"}  # fmt: skip
+             "rate", "precision", "length", "noise", "inputs"}  # fmt: skip
     assert {factor for factor, _ in told} == {"base", *named}
 
 
@@ -79,6 +79,20 @@ def test_laws_of_inputs_keep_the_size_of_tokens():
     assert law.memory(PROBE["2a"]).endswith("inputs=ar1(phi=0.7,d=8)")
     assert law.memory(PROBE["2b"]).endswith("inputs=ar1(phi=0.7,d=1)")
     assert not law.applies(PROBE["3b"])
+
+
+def test_tokens_that_depend_on_the_one_before_are_for_integer_tokens():
+    sticky = next(v for v in VARIANTS if v.name == "sticky")
+    assert sticky.memory(PROBE["3b"]) == "sticky:of=recall(pairs=4,symbols=8),stay=0.3"
+    assert not sticky.applies(PROBE["2b"])
+    noisy = joined([sticky, next(v for v in VARIANTS if v.factor == "noise")])
+    assert noisy.memory(PROBE["3b"]).startswith("noisy:of=sticky(of=recall(")
+
+
+def test_a_model_of_heads_alone_cannot_lose_its_residual():
+    bare = next(v for v in VARIANTS if v.name == "none at all")
+    _, refused = asked(["4a"], "laptop")
+    assert (bare.factor, bare.name) in {(factor, name) for _, factor, name, _ in refused}
 
 
 def test_every_alternative_gets_a_verdict_by_memory():
@@ -142,6 +156,9 @@ def test_combinations_fill_the_space_and_join_their_changes():
     both = joined([next(v for v in VARIANTS if v.name == "x4"), VARIANTS[0]])
     assert both.width == 4
     assert both.model == {"bias": "lin"}
+    for picked in made:  # no variant undoes another
+        fields = [field for v in picked for field in v.model]
+        assert len(fields) == len(set(fields))
 
 
 def test_an_interaction_differs_from_every_factor_alone():

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import headcount as hc
+from headcount.core.errors import InputError
 from headcount.train.run import train, train_group
 from headcount.train.run_spec import RunSpec, TrainSpec
 
@@ -256,6 +257,21 @@ def test_evaluation_on_longer_sequences():
     )
     assert short.metrics["train_loss"] == long.metrics["train_loss"]
     assert long.final["eval_loss"] > short.final["eval_loss"] + 0.5
+
+
+def test_bfloat16_computes_coarsely_and_keeps_float32_weights():
+    exact, half = (
+        train("fixed:lags=1", MODEL, {**SHORT, "precision": p}) for p in ("float32", "bfloat16")
+    )
+    assert jax.tree.leaves(half.model)[0].dtype == jnp.float32
+    fine, coarse = (run.record.final["eval_loss"] for run in (exact, half))
+    assert fine != coarse
+    assert coarse == pytest.approx(fine, rel=0.1)
+
+
+def test_an_exact_loss_is_not_computed_in_bfloat16():
+    with pytest.raises(InputError, match="bfloat16"):
+        train("exp-4b", MODEL, {**SHORT, "loss": "population", "precision": "bfloat16"})
 
 
 def test_float64_is_more_precise():

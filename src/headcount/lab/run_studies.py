@@ -251,9 +251,7 @@ def _results(
 def parameters(arm: Arm) -> int:
     """Trainable numbers of the arm's model, from its shapes alone."""
     spec = RunSpec.from_values({**arm.run, "seed": 0})
-    shapes = structure(
-        spec.model, source_of(spec.target(), spec.train.length, spec.train.precision)
-    )
+    shapes = structure(spec.model, source_of(spec.target(), spec.train.length, spec.train.kept_in))
     return sum(
         math.prod(leaf.shape)
         for leaf in jax.tree.leaves(shapes)

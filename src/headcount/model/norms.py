@@ -1,7 +1,7 @@
 """Where a layer normalises its stream: nowhere (the paper), before, after, or both.
 
-A sublayer f acts on the stream x as  outer(x + after(f(before(x)))); each norm says what the three
-are.
+A sublayer f acts on the stream x as  outer(kept(x) + after(f(before(x)))); each norm says what the
+four are. One of them keeps nothing: a model without residual connections.
 """
 
 import abc
@@ -19,7 +19,7 @@ EPSILON = 1e-5
 
 
 class AbstractNorm(eqx.Module):
-    """Three hooks around a sublayer; the identity where a norm does nothing."""
+    """Four hooks around a sublayer; the identity where a norm does nothing."""
 
     kind: ClassVar[str]
     identity: ClassVar[bool] = False  # True: `before` does nothing, so a stream may stay in factors
@@ -35,6 +35,10 @@ class AbstractNorm(eqx.Module):
 
     def after(self, x: jax.Array) -> jax.Array:
         """What of the sublayer's output is added."""
+        return x
+
+    def kept(self, x: jax.Array) -> jax.Array:
+        """What of the stream goes past the sublayer."""
         return x
 
     def outer(self, x: jax.Array) -> jax.Array:
@@ -90,6 +94,20 @@ class NoNorm(AbstractNorm):
     @classmethod
     def init(cls, shape, key):
         return cls()
+
+
+@norms.register("no-residual", formula="f(x)", ref=Ref("headcount", "docs/robustness.md"))
+class NoResidual(AbstractNorm):
+    """Nothing goes past a sublayer, and no normalisation."""
+
+    identity = True
+
+    @classmethod
+    def init(cls, shape, key):
+        return cls()
+
+    def kept(self, x):
+        return jnp.zeros_like(x)
 
 
 @norms.register("pre-ln", formula="x + f(LN(x))", ref=Ref("xiong-2020", "Section 3"))

@@ -56,10 +56,13 @@ def _embedded(model: Transformer, x: np.ndarray) -> np.ndarray:
 def _layer(layer: Layer, stream: np.ndarray) -> np.ndarray:
     first, second = layer.attention_norm, layer.ffn_norm
     stream = _outer(
-        first, stream + _after(first, _attention(layer.attention, _before(first, stream)))
+        first,
+        _kept(first, stream) + _after(first, _attention(layer.attention, _before(first, stream))),
     )
     update = np.stack([_ffn(layer.ffn, row) for row in _before(second, stream)])
-    return _outer(second, stream + _after(second, update)) if layer.residual else update
+    return (
+        _outer(second, _kept(second, stream) + _after(second, update)) if layer.residual else update
+    )
 
 
 def _attention(attention: Any, x: np.ndarray) -> np.ndarray:
@@ -212,6 +215,10 @@ def _before(norm: Any, x: np.ndarray) -> np.ndarray:
 
 def _after(norm: Any, x: np.ndarray) -> np.ndarray:
     return _layer_norm(norm.exit, x) if norm.kind == "sandwich" else x
+
+
+def _kept(norm: Any, x: np.ndarray) -> np.ndarray:
+    return np.zeros_like(x) if norm.kind == "no-residual" else x
 
 
 def _outer(norm: Any, x: np.ndarray) -> np.ndarray:

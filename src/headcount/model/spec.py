@@ -49,6 +49,13 @@ class ModelSpec(Spec):
             "a multiple of the heads",
             "change one, or give head_dim",
         )
+        dead = self.norm.kind == "no-residual" and self.ffn.kind == "none"
+        require(
+            not (dead and (self.layers > 1 or self.readout == "linear")),
+            "no residual around no network",
+            "a network, or a residual: the answer would be 0",
+            "choose another ffn or norm",
+        )
         return self
 
     @checked

@@ -52,10 +52,12 @@ class Layer(eqx.Module):
         norm = self.attention_norm
         seen = stream if norm.identity else Stream(norm.before(stream.full()))
         x = norm.outer(
-            stream.at(_static(rows, stream.length)) + norm.after(self.attention(seen, rows))
+            norm.kept(stream.at(_static(rows, stream.length)))
+            + norm.after(self.attention(seen, rows))
         )
-        update = self.ffn(self.ffn_norm.before(x))
-        return self.ffn_norm.outer(x + self.ffn_norm.after(update)) if self.residual else update
+        norm = self.ffn_norm
+        update = self.ffn(norm.before(x))
+        return norm.outer(norm.kept(x) + norm.after(update)) if self.residual else update
 
 
 class Transformer(AbstractModel):

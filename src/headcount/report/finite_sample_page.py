@@ -73,8 +73,8 @@ def page(found: FiniteSample) -> StudyPage:
     claims = (f"n = {n}: {claim}" if n else str(claim) for n, claim in found.bounds)
     notes = (*found.notes, *claims)
     caption = (
-        "Excess risk and its parts; the band is a 90% interval of the mean over seeds. Parts that"
-        " are zero, negative or next to nothing are in the table only."
+        "Excess risk and its parts; the band is a 90% interval of the mean over seeds, for all"
+        " sizes at once. Parts that are zero, negative or next to nothing are in the table only."
     )
     return StudyPage(StudyKind.FINITE_SAMPLE, f"Finite samples: {found.target}",
                      found.sentences(), figure(found), caption, columns, rows, notes,

@@ -1,11 +1,12 @@
 """`study finite-sample`: learning curves over n (or heads, neurons, layers), taken apart.
 
     1 pilot    the learning rate, on fresh data and pilot seeds, by the worst of its runs
-    2 curve    every size with n samples and with fresh data, same initial weights, same steps
-    3 floor    what is known of the architecture without training (`known_floors`)
-    4 terms    approximation + precision + optimisation + estimation = excess risk
-    5 needed   the samples that an error needs; sizes near the answer are measured too
-    6 bounds   explicit statements for so many samples, beside the curve (`theory.sample_bounds`)
+    2 effort   as many steps as are enough (`enough_effort`)
+    3 curve    every size with n samples and with fresh data, same initial weights, same steps
+    4 floor    what is known of the architecture without training (`known_floors`)
+    5 terms    approximation + precision + optimisation + estimation = excess risk
+    6 needed   the samples that an error needs; sizes near the answer are measured too
+    7 bounds   explicit statements for so many samples, beside the curve (`theory.sample_bounds`)
 
 Everything trained is one resumable sweep per step in one store: the same command goes on where it
 stopped.
@@ -20,9 +21,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.arguments import checked
-from headcount.core.errors import require, unknown
-from headcount.core.overrides import merged
-from headcount.core.spec import plain
+from headcount.core.errors import require
 from headcount.lab.study import Profile
 from headcount.lab.sweep.driver import sweep
 from headcount.lab.sweep.engine import AbstractEngine
@@ -30,28 +29,19 @@ from headcount.lab.sweep.progress import Say, progress_teller, silent
 from headcount.lab.sweep.schema import FINISHED
 from headcount.lab.sweep.store import Store
 from headcount.lab.sweep.trainer import Trainer
-from headcount.memory.named import targets
-from headcount.memory.named.observed import Noisy, Series
-from headcount.memory.target import AbstractTarget, Family
+from headcount.memory.target import AbstractTarget
 from headcount.model.save import load
 from headcount.studies.decomposition import Floor, RiskPoint
+from headcount.studies.enough_effort import Arm, EnoughEffort, enough_effort
 from headcount.studies.explicit_bounds import of_design, of_weights
+from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of
+from headcount.studies.learning_design import FIRST_SEED, PILOT_SEEDS, RATES, STEPS, Effort
+from headcount.studies.learning_design import Design as Design
+from headcount.studies.learning_design import planned as planned
 from headcount.studies.sample_planner import SamplesNeeded, samples_needed
 from headcount.theory.sample_bounds import SampleClaim, effective_samples
-from headcount.train.run_spec import RunSpec, read_model
-
-AXES = {"heads": "heads", "neurons": "hidden", "layers": "layers"}  # axis → field of the model
-SIZES = {
-    Profile.SMOKE: (30, 300),
-    Profile.LAPTOP: (30, 100, 300, 1000, 3000, 10_000),
-    Profile.FULL: (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
-}
-SEEDS = {Profile.SMOKE: (5, 5), Profile.LAPTOP: (5, 10), Profile.FULL: (5, 20)}  # first, most
-STEPS = {Profile.SMOKE: 200, Profile.LAPTOP: 3000, Profile.FULL: 10_000}
-RATES = (1e-3, 3e-3, 1e-2, 3e-2)
-PILOT_SEEDS, FIRST_SEED = (11, 12), 5000
-LARGEST_BYTES = 2e9  # of one training set
+from headcount.train.run_spec import RunSpec
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +54,7 @@ class FiniteSample:
     axis: str
     noise: float
     series: bool
-    rate: float
+    effort: EnoughEffort
     curve: tuple[RiskPoint, ...]
     bounds: tuple[tuple[int | None, SampleClaim], ...]
     needed: SamplesNeeded | None
@@ -79,7 +69,7 @@ class FiniteSample:
             "axis": self.axis,
             "noise": self.noise,
             "series": self.series,
-            "lr": self.rate,
+            "effort": self.effort.to_json(),
             "trivial": self.trivial,
             "curve": [point.to_json() for point in self.curve],
             "bounds": [
@@ -112,6 +102,7 @@ class FiniteSample:
                 f" [{_count(need.low)}, {_count(need.high)}]{drawn}; {need.dominant} dominates"
                 " there."
             )
+        said.append(self.effort.sentence())
         methods = dict.fromkeys(c.method for n, c in self.bounds if n is not None)
         for method in methods:
             sizes = [n for n, c in self.bounds if c.method == method and n and not c.trivial]
@@ -136,6 +127,8 @@ def finite_sample(
     error: float | None = None,
     length: int | None = None,
     profile: str = "laptop",
+    first_seed: int = FIRST_SEED,
+    seeds: int | None = None,
     folder: str | Path = "finite-sample",
     engine: AbstractEngine | None = None,
     say: Say = silent,
@@ -144,116 +137,12 @@ def finite_sample(
 
     `over` is n, heads, neurons or layers; `sizes` are the values on that axis; along another axis
     than n each model is trained on `samples` samples. `error` asks for the samples that reach it.
+    Another `first_seed` repeats the study with other seeds; it begins with `seeds` of them.
     """
-    design = Design.of(target, model, noise, series, over, sizes, samples, error, length, profile)
-    study = _Study(design, Path(folder), engine, say)
-    return study.run()
-
-
-@dataclasses.dataclass(frozen=True)
-class Design:
-    """A checked question."""
-
-    name: str
-    target: AbstractTarget
-    observed: AbstractTarget  # with noise, as a series
-    model: dict[str, Any]
-    profile: Profile
-    axis: str
-    sizes: tuple[int, ...]
-    samples: int
-    error: float | None
-    length: int
-    noise: float
-    series: bool
-
-    @classmethod
-    def of(
-        cls, target, model, noise, series, over, sizes, samples, error, length, profile
-    ) -> "Design":
-        built = targets.build(target)
-        if profile not in list(Profile):
-            raise unknown("profile", profile, list(Profile))
-        if over != "n" and over not in AXES:
-            raise unknown("axis", over, ["n", *AXES])
-        fine = error is None or 0 < error < math.inf
-        require(fine, f"error {error}", "a finite number > 0", "pass for example --error 0.01")
-        require(over == "n" or samples >= 2, f"{over} without samples", "how many samples each"
-                " model is trained on", "pass --samples 1000")  # fmt: skip
-        given = tuple(sizes) if sizes else (SIZES[Profile(profile)] if over == "n" else (1, 2, 4))
-        good = all(isinstance(size, int) and size >= 1 for size in given)
-        require(good and len(set(given)) == len(given), f"sizes {given}", "different whole"
-                " numbers >= 1", "pass for example --sizes 100,1000")  # fmt: skip
-        reach = max(2 * built.shortest, 32) if length is None else length
-        built.check_length(reach)
-        observed = Noisy(built, noise) if noise else built
-        observed = Series(observed) if series else observed
-        chosen = _model(model, built, reach)
-        largest = max(given) if over == "n" else samples
-        size = 4.0 * largest * reach * max(1, built.dim)
-        require(size <= LARGEST_BYTES, f"{largest} samples of {reach} tokens ({size / 1e9:.1f} GB)",
-                f"at most {LARGEST_BYTES / 1e9:g} GB", "fewer samples or --length")  # fmt: skip
-        name = target if isinstance(target, str) else built.kind
-        values = tuple(sorted(given))
-        return cls(name, built, observed, chosen, Profile(profile), over, values, samples, error,
-                   reach, noise, series)  # fmt: skip
-
-    def model_at(self, size: int) -> dict[str, Any]:
-        return self.model if self.axis == "n" else merged(self.model, {AXES[self.axis]: size})
-
-    def samples_at(self, size: int) -> int:
-        return size if self.axis == "n" else self.samples
-
-    def spec(self, size: int, samples: int, rate: float, seed: int) -> RunSpec:
-        """One run; samples 0 are fresh data."""
-        steps = STEPS[self.profile]
-        train = {
-            "steps": steps, "lr": rate, "length": self.length, "batch": 100,
-            "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.01},
-            "data": {"samples": samples}, "evaluation": {"batches": 40}, "log": 4,
-            "effort": {"smoke": "low", "laptop": "medium", "full": "high"}[self.profile],
-        }  # fmt: skip
-        memory = plain(self.observed)
-        return RunSpec.from_values(
-            {"memory": memory, "model": self.model_at(size), "train": train, "seed": seed}
-        )
-
-
-def _model(
-    given: Mapping[str, Any] | str | None, target: AbstractTarget, length: int
-) -> dict[str, Any]:
-    """A baseline by text; fields of a Transformer change those of the default one."""
-    if isinstance(given, str) or (given and "kind" in given):
-        return read_model(given).to_plain()
-    return merged(default_model(target, length), given or {})
-
-
-def default_model(target: AbstractTarget, length: int) -> dict[str, Any]:
-    """A model that can do it, small: by the family of the memory."""
-    profile = target.memory_profile()
-    table = {"kind": "table", "window": length}
-    if target.labels:
-        return {"layers": profile.retrievals + 1, "heads": 4, "width": 32, "hidden": 64,
-                "bias": table, "norm": "pre-ln", "readout": "linear"}  # fmt: skip
-    if profile.family is Family.ESSENTIAL:
-        return {"attention": "dp-free", "ffn": "none", "readout": "linear", "bias": "lin",
-                "heads": 4, "width": 16, "head_dim": 1}  # fmt: skip
-    if profile.family is Family.FIXED:
-        return {"attention": "dp-free", "bias": table, "heads": max(1, profile.memories),
-                "width": 16, "head_dim": 4, "hidden": 64}  # fmt: skip
-    return {"layers": profile.retrievals + 1, "heads": 4, "width": 32, "hidden": 64, "bias": table,
-            "readout": "linear"}  # fmt: skip
-
-
-def planned(design: Design) -> list[RunSpec]:
-    """The runs before any is added near an answer: what a dry run counts."""
-    rate, first = RATES[-1], SEEDS[design.profile][0]
-    pilot = [design.spec(design.sizes[-1], 0, r, s) for r in RATES for s in PILOT_SEEDS]
-    models = design.sizes[:1] if design.axis == "n" else design.sizes
-    seeds = range(FIRST_SEED, FIRST_SEED + first)
-    fresh = [design.spec(m, 0, rate, s) for m in models for s in seeds]
-    return [*pilot, *fresh, *(design.spec(n, design.samples_at(n), rate, s)
-                              for n in design.sizes for s in seeds)]  # fmt: skip
+    design = Design.of(target, model, noise, series, over, sizes, samples, error, length, profile,
+                       first_seed, seeds)  # fmt: skip
+    with kept(engine) as held:
+        return _Study(design, Path(folder), held, say).run()
 
 
 class _Study:
@@ -266,11 +155,12 @@ class _Study:
 
     def run(self) -> FiniteSample:
         d = self.design
-        rate = self.pilot()
-        first, most = SEEDS[d.profile]
-        floors = {size: floor_of(d.target, d.model_at(size), d.length) for size in self.models()}
+        first, most = d.seeds
+        reached = self.effort(self.pilot(), first)
+        effort = reached.effort
+        floors = {size: floor_of(d.target, d.model_at(size), d.length) for size in d.models}
         sizes, seeds = list(d.sizes), first
-        points = self.curve(sizes, rate, seeds, floors)
+        points = self.curve(sizes, effort, seeds, floors)
         needed = self.needed(points)
         while d.axis == "n" and needed is not None and needed.n is not None:
             more = _near(needed.n, sizes) if d.profile is not Profile.SMOKE else []
@@ -281,45 +171,55 @@ class _Study:
                 seeds = min(most, seeds + 5)
             else:
                 break
-            points = self.curve(sizes, rate, seeds, floors)
+            points = self.curve(sizes, effort, seeds, floors)
             needed = self.needed(points)
         notes = tuple(dict.fromkeys(floor.why for floor in floors.values() if floor.why))
-        return FiniteSample(d.name, d.model, d.profile, d.axis, d.noise, d.series, rate,
-                            tuple(points), tuple(self.bounds(points, rate)), needed, notes,
+        return FiniteSample(d.name, d.model, d.profile, d.axis, d.noise, d.series, reached,
+                            tuple(points), tuple(self.bounds(points, effort)), needed, notes,
                             self.trivial(points))  # fmt: skip
-
-    def models(self) -> tuple[int, ...]:
-        """Sizes with a model of their own."""
-        return self.design.sizes[:1] if self.design.axis == "n" else self.design.sizes
 
     def pilot(self) -> float:
         """The learning rate whose worst pilot run on fresh data is best."""
         d = self.design
         size = d.sizes[-1]
-        specs = {(r, s): d.spec(size, 0, r, s) for r in RATES for s in PILOT_SEEDS}
+        steps = STEPS[d.profile][0]
+        specs = {(r, s): d.spec(size, 0, Effort(r, steps), s) for r in RATES for s in PILOT_SEEDS}
         losses = self.losses(list(specs.values()))
         worst = {r: max(losses[specs[r, s].content_hash] for s in PILOT_SEEDS) for r in RATES}
         return min(RATES, key=lambda r: worst[r])
 
+    def effort(self, rate: float, seeds: int) -> EnoughEffort:
+        """Steps that are enough for fresh data and for the smallest number of samples."""
+        d = self.design
+        arms = [*((size, 0) for size in d.models), (d.sizes[0], d.samples_at(d.sizes[0]))]
+
+        def risks(arms: Sequence[Arm], effort: Effort) -> dict[Arm, np.ndarray]:
+            return self.risks(arms, effort, seeds)
+
+        return enough_effort(arms, risks, rate, STEPS[d.profile], d.error)
+
+    def risks(self, arms: Sequence[Arm], effort: Effort, seeds: int) -> dict[Arm, np.ndarray]:
+        """The risk of every seed [seeds] of each (size, samples)."""
+        used = range(self.design.first_seed, self.design.first_seed + seeds)
+        specs = {arm: [self.design.spec(*arm, effort, s) for s in used] for arm in arms}
+        losses = self.losses([spec for group in specs.values() for spec in group])
+        return {arm: np.array([losses[spec.content_hash] for spec in group])
+                for arm, group in specs.items()}  # fmt: skip
+
     def curve(
-        self, sizes: Sequence[int], rate: float, seeds: int, floors: Mapping[int, Floor]
+        self, sizes: Sequence[int], effort: Effort, seeds: int, floors: Mapping[int, Floor]
     ) -> list[RiskPoint]:
         d = self.design
-        used = range(FIRST_SEED, FIRST_SEED + seeds)
-        fresh = {m: [d.spec(m, 0, rate, s) for s in used] for m in self.models()}
-        tried = {n: [d.spec(n, d.samples_at(n), rate, s) for s in used] for n in sizes}
-        every = [spec for group in (*fresh.values(), *tried.values()) for spec in group]
-        losses = self.losses(every)
-
-        def of(specs: Sequence[RunSpec]) -> np.ndarray:
-            return np.array([losses[spec.content_hash] for spec in specs])
+        arms = [*((m, 0) for m in d.models), *((n, d.samples_at(n)) for n in sizes)]
+        found = self.risks(arms, effort, seeds)
 
         def point(size: int) -> RiskPoint:
-            model = size if d.axis != "n" else self.models()[0]
+            model = size if d.axis != "n" else d.models[0]
             n = d.samples_at(size)
             at = {} if d.axis == "n" else {d.axis: size}
             counted = effective_samples(n, d.length, not d.series)
-            return RiskPoint(n, at, of(tried[size]), of(fresh[model]), floors[model], counted)
+            return RiskPoint(n, at, found[size, n], found[model, 0], floors[model], counted,
+                             together=len(sizes))  # fmt: skip
 
         return [point(size) for size in sizes]
 
@@ -366,7 +266,7 @@ class _Study:
         return float(np.var(np.asarray(drawn.y, np.float64)))
 
     def bounds(
-        self, points: Sequence[RiskPoint], rate: float
+        self, points: Sequence[RiskPoint], effort: Effort
     ) -> list[tuple[int | None, SampleClaim]]:
         """Before training, then for the weights that the first seed ended with at each size."""
         d = self.design
@@ -374,7 +274,7 @@ class _Study:
         found: list[tuple[int | None, SampleClaim]] = [(None, claim) for claim in first]
         for point in points:
             size = next(iter(point.at.values()), point.n or 0)
-            spec = d.spec(size, d.samples_at(size), rate, FIRST_SEED)
+            spec = d.spec(size, d.samples_at(size), effort, d.first_seed)
             place = self.store.with_name(self.store.name + ".weights") / spec.content_hash
             if place.exists():
                 claims = of_weights(load(place), d.target, d.length, point.effective or 1,

@@ -27,6 +27,7 @@ from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.studies.collection import MemoryTask
+from headcount.studies.kept_workers import kept
 from headcount.studies.trials import Learned, by_looks, recipe, spec_of
 from headcount.train.run_spec import RunSpec
 
@@ -159,7 +160,8 @@ def mad(
     }
     by_name = {p.task.name: p.task for p in wanted}
     looks = LOOKS[Profile(profile)]
-    found = by_looks(runs, by_name, looks, place / "runs.sqlite", engine, say)
+    with kept(engine) as held:
+        found = by_looks(runs, by_name, looks, place / "runs.sqlite", held, say)
     rows = [Measured(p, found[p.task.name, PREDICTED], found.get((p.task.name, LESSER)))
             for p in wanted]  # fmt: skip
     return Predictions(Profile(profile), tuple(rows))

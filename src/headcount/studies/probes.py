@@ -108,12 +108,15 @@ class Variant:
     inputs: str = ""  # a law with {d} for the numbers of a token
     rate: float = 1.0  # times the learning rate
     spacing: str = ""  # of initial rates
+    stay: float = 0.0  # the chance that a token repeats the one before it
 
     def applies(self, probe: Probe) -> bool:
-        """Not to what the probe compares; laws of real tokens not to labels; initial rates only
-        where heads have them.
+        """Not to what the probe compares; laws of real tokens not to labels, nor those of integer
+        tokens to numbers; initial rates only where heads have them.
         """
         if self.factor in probe.compares or (self.inputs and probe.tokens):
+            return False
+        if self.stay and not probe.tokens:
             return False
         rated = all(fields["bias"]["kind"] in DECAYS for fields in (probe.first, probe.second))
         return rated or not self.spacing
@@ -136,10 +139,15 @@ class Variant:
             before, _, law = text.partition(",inputs=")
             size = law.partition(":")[2] or "1"  # as many numbers a token as before
             text = f"{before},inputs={self.inputs.format(d=size)}"
-        if not self.noise:
-            return text
-        kind, _, options = text.partition(":")
-        return f"noisy:of={kind}({options}),sigma={self.noise:g}"
+        if self.stay:
+            text = f"sticky:of={_nested(text)},stay={self.stay:g}"
+        return f"noisy:of={_nested(text)},sigma={self.noise:g}" if self.noise else text
+
+
+def _nested(text: str) -> str:
+    """A target's text as an option of another's."""
+    kind, _, options = text.partition(":")
+    return f"{kind}({options})"
 
 
 def _parts(factor: str, field: str, names: str) -> Iterator[Variant]:
@@ -157,6 +165,7 @@ VARIANTS: tuple[Variant, ...] = (
     *_parts("norm", "norm", "none pre-ln post-ln pre-rms sandwich"),
     *_parts("ffn", "ffn", "gelu swiglu none"),
     Variant("residual", "none around the last network", model={"readout": "ffn"}),
+    Variant("residual", "none at all", model={"norm": "no-residual"}),  # hence no norm either
     Variant("width", "x2", width=2),
     Variant("width", "x4", width=4),
     Variant("optimiser", "sgd", train={"optimiser": {"method": "sgd"}}, rate=10.0),
@@ -165,10 +174,12 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("rate", "/3", rate=1 / 3),
     Variant("initial rates", "log-spaced", spacing="log"),
     Variant("precision", "float64", train={"precision": "float64"}),
+    Variant("precision", "bfloat16", train={"precision": "bfloat16"}),
     Variant("length", "x2", length=2),
     Variant("length", "x4", length=4),
     Variant("noise", "0.3", noise=0.3),
     Variant("inputs", "autoregressive", inputs="ar1(phi=0.7,d={d})"),
     Variant("inputs", "uniform", inputs="uniform:{d}"),
     Variant("inputs", "gaussian", inputs="gaussian:{d}"),
+    Variant("inputs", "sticky", stay=0.3),
 )

@@ -39,6 +39,7 @@ from headcount.studies.contenders import (
     sized,
 )
 from headcount.studies.decomposition import Floor
+from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import linear_kernel
 from headcount.studies.trials import Learned, by_looks, learned, recipe, spec_of, trained
 from headcount.theory.rounding import Dtype
@@ -187,13 +188,14 @@ def rivals(
     require(tasks and names, "nothing to compare", "a memory and a model", "name some")
     sizes = {(t.name, n): sized(n, t, measure, budget(t, measure)) for t in tasks for n in names}
     place = _ready(folder)
-    rates = _pilot(tasks, sizes, effort, place, engine, say)
     by_name = {task.name: task for task in tasks}
-    runs = {
-        key: functools.partial(_runs, by_name[key[0]], size.model, effort, rates[key])
-        for key, size in sizes.items()
-    }
-    found = by_looks(runs, by_name, effort.seeds, place, engine, say)
+    with kept(engine) as held:
+        rates = _pilot(tasks, sizes, effort, place, held, say)
+        runs = {
+            key: functools.partial(_runs, by_name[key[0]], size.model, effort, rates[key])
+            for key, size in sizes.items()
+        }
+        found = by_looks(runs, by_name, effort.seeds, place, held, say)
     rows = [
         Rival(by_name[key[0]], key[1], sizes[key].cost, got, floor_of(by_name[key[0]], key[1]),
               minimum_of(by_name[key[0]]))

@@ -36,6 +36,7 @@ from headcount.memory.named import unnamed
 from headcount.studies.collection import MemoryTask, chosen
 from headcount.studies.contenders import CONTENDERS, cost_of, maker
 from headcount.studies.decomposition import Floor
+from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of, linear_kernel
 from headcount.studies.rivals import BUDGET_WIDTH, EFFORTS, FIRST_SEED, Effort, Minimum, minimum_of
 from headcount.studies.trials import Learned, by_looks, recipe, spec_of
@@ -217,7 +218,8 @@ def _trained(
     asked = f"{model} on {len(tasks)} memories"
     require(runs, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}")
     by_name = {task.name: task for task in tasks}
-    got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", engine, say)
+    with kept(engine) as held:
+        got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", held, say)
     for task in tasks:
         minimum = minimum_of(task) if minima else None
         if task.name in refused:

@@ -37,10 +37,9 @@ def path_norm(model: AbstractModel, length: int) -> float | None:
     if not isinstance(model, Transformer) or len(model.layers) != 1:
         return None
     layer = model.layers[0]
-    plain = layer.attention_norm.identity and layer.ffn_norm.identity
-    free = layer.attention.score.content_free and (
-        model.final_norm is None or model.final_norm.identity
-    )
+    used = (layer.attention_norm, layer.ffn_norm, *filter(None, [model.final_norm]))
+    plain = all(norm.kind == "none" for norm in used)
+    free = layer.attention.score.content_free
     if not (plain and free):
         return None
     if isinstance(layer.ffn, NoFFN):

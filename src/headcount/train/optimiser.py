@@ -45,7 +45,7 @@ class Numbers(NamedTuple):
             spec.data.patience,
         )
         return cls(
-            np.asarray(stops, np.int32), *(np.asarray(value, spec.precision) for value in real)
+            np.asarray(stops, np.int32), *(np.asarray(value, spec.kept_in) for value in real)
         )
 
 

@@ -70,7 +70,7 @@ def train(
     """
     spec = spec if isinstance(spec, TrainSpec) else TrainSpec.from_values(spec or {})
     with jax.enable_x64(spec.precision == "float64"):
-        source = source_of(target, spec.length, spec.precision)
+        source = source_of(target, spec.length, spec.kept_in)
         plan = plan_of(source, spec)
         recipe = None if isinstance(model, eqx.Module) else read_model(model)
         skeleton = model if recipe is None else structure(recipe, source)
@@ -141,9 +141,16 @@ def run_function(
     """The run as a function of its arguments, to be compiled."""
 
     def answers(params: Params, x: jax.Array) -> jax.Array:
-        return eqx.combine(params, rest)(x, plan.read)
+        if not plan.half:
+            return eqx.combine(params, rest)(x, plan.read)
+        params, x = jax.tree.map(_halved, (params, x))
+        return eqx.combine(params, rest)(x, plan.read).astype(plan.precision)
 
     return functools.partial(whole_run, plan, answers)
+
+
+def _halved(array: jax.Array) -> jax.Array:
+    return array.astype("bfloat16") if eqx.is_inexact_array(array) else array
 
 
 _PROGRAMS: dict[Any, Program] = {}  # of this process; the disk keeps them for others

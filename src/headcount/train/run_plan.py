@@ -49,6 +49,7 @@ class Plan:
     lags: tuple[int, ...] = ()
     # parts of the test reads whose losses are told apart: those of a text
     slices: tuple[str, ...] = ()
+    half: bool = False  # answers are computed in bfloat16
 
     @property
     def epoch(self) -> int:
@@ -79,10 +80,11 @@ def plan_of(source: Source, spec: TrainSpec) -> Plan:
         len(stops_of(spec, samples, batch)),
         spec.schedule.shape,
         _structure(spec.optimiser),
-        spec.precision,
+        spec.kept_in,
         spec.effort,
         lags_read(source) if loss is Loss.POPULATION else (),
         SLICES if isinstance(source, AbstractText) else (),
+        spec.precision == "bfloat16",
     )
 
 
@@ -162,6 +164,8 @@ def _loss(source: Source, spec: TrainSpec) -> Loss:
     if spec.loss in (Loss.AUTO, natural):
         return natural
     if spec.loss is Loss.POPULATION and not source.labels:
+        require(spec.precision != "bfloat16", "an exact loss in bfloat16", "float32 or float64",
+                "use loss=squared")  # fmt: skip
         return Loss.POPULATION
     raise InputError(
         f"loss {spec.loss} for {'labels' if source.labels else 'real answers'}",

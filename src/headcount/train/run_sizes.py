@@ -27,7 +27,7 @@ def check_data(spec: TrainSpec, length: int, dim: int, samples: int, points: int
     require_memory(points * POINT_BYTES, f"{points} log points", "log fewer points")
     if spec.loss is Loss.POPULATION:
         return
-    token = max(dim, 1) * BYTES[spec.precision]
+    token = max(dim, 1) * BYTES[spec.kept_in]
     tests = spec.evaluation
     sequences = {
         f"{samples} samples": samples * length,
@@ -66,7 +66,7 @@ def check_run(recipe: Any, spec: TrainSpec, weights: int, steps: int, length: in
     exact = spec.loss is Loss.POPULATION
     batch = 1 if exact else spec.batch
     if isinstance(recipe, ModelSpec) and not exact:
-        stream = batch * length * recipe.width * BYTES[spec.precision]
+        stream = batch * length * recipe.width * BYTES[spec.kept_in]
         require_memory(
             (recipe.layers - 1) * stream,
             f"the stream of {recipe.layers} layers for {batch} sequences of {length} tokens",

@@ -140,8 +140,14 @@ class TrainSpec(Spec):
     evaluation: EvaluationSpec = EvaluationSpec()
     log: Count | tuple[Count, ...] = 20
     limit: Positive = 1e8  # a larger training loss counts as diverged
-    precision: Annotated[str, pydantic.Field(pattern="^float(32|64)$")] = "float32"
+    # bfloat16: forward and backward pass; weights, losses and the optimiser stay in float32
+    precision: Annotated[str, pydantic.Field(pattern="^(float32|float64|bfloat16)$")] = "float32"
     effort: Effort = Effort.HIGH
+
+    @property
+    def kept_in(self) -> str:
+        """The type of weights, data and losses."""
+        return "float32" if self.precision == "bfloat16" else self.precision
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> "TrainSpec":

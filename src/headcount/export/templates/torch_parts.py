@@ -419,12 +419,15 @@ class Precision(Part):
 
 
 class Norm(Part):
-    """Three places around a sublayer; the identity where nothing is done."""
+    """Four places around a sublayer; the identity where nothing is done."""
 
     def before(self, x):
         return x
 
     def after(self, x):
+        return x
+
+    def kept(self, x):
         return x
 
     def outer(self, x):
@@ -433,6 +436,13 @@ class Norm(Part):
 
 class NoNorm(Norm):
     """x + f(x)"""
+
+
+class NoResidual(Norm):
+    """f(x)"""
+
+    def kept(self, x):
+        return torch.zeros_like(x)
 
 
 class Scale(Part):
@@ -489,9 +499,11 @@ class Layer(Part):
     def forward(self, x, rows):  # [B, N, D], [R] -> [B, R, D or o]
         first, second = self.attention_norm, self.ffn_norm
         attended = first.after(self.attention(first.before(x), rows))
-        x = self.hook_mid(first.outer(self.hook_pre(x[:, rows]) + attended))
+        x = self.hook_mid(first.outer(first.kept(self.hook_pre(x[:, rows])) + attended))
         update = self.ffn(second.before(x))
-        return self.hook_post(second.outer(x + second.after(update)) if self.residual else update)
+        return self.hook_post(
+            second.outer(second.kept(x) + second.after(update)) if self.residual else update
+        )
 
 
 class Transformer(Part):

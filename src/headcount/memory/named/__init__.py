@@ -14,6 +14,7 @@ from headcount.memory.named.induction import Induction as Induction
 from headcount.memory.named.n_gram import NGram as NGram
 from headcount.memory.named.observed import Noisy as Noisy
 from headcount.memory.named.observed import Series as Series
+from headcount.memory.named.observed import Sticky as Sticky
 from headcount.memory.named.paper_experiments import Exp1b as Exp1b
 from headcount.memory.named.paper_experiments import Exp1bRepaired as Exp1bRepaired
 from headcount.memory.named.paper_experiments import Exp2a as Exp2a

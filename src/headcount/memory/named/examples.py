@@ -28,5 +28,6 @@ EXAMPLES: dict[str, tuple[str, int]] = {
     "selective-copy": ("selective-copy:items=4,symbols=8", 24),
     "series": ("series:of=essential(kernel=exp:0.5)", 24),
     "stdlib": ("stdlib:megabytes=0.2", 48),
+    "sticky": ("sticky:of=recall(pairs=4,symbols=5),stay=0.3", 24),
     "wavelet": ("wavelet:wavelet=both,scales=2,read=all", 24),
 }

@@ -1,7 +1,9 @@
-"""A memory as it is observed: with noise on its answers, or through one long series.
+"""A memory as it is observed: with noise on its answers, through one long series, or with tokens
+that depend on the one before.
 
-Both wrap another target. What is trained on is the observation; `held_out` gives the target itself,
-so that the test loss is the excess risk E (answer - f*)^2 and not the noise on top of it.
+All wrap another target. What is trained on is the observation; with noise or a series `held_out`
+gives the target itself, so that the test loss is the excess risk E (answer - f*)^2 and not the
+noise on top of it.
 
 Worked example — noise changes answers, never inputs, and testing is clean:
 
@@ -23,7 +25,7 @@ import jax.numpy as jnp
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
-from headcount.memory.named.base import AbstractNamed
+from headcount.memory.named.base import UNDEFINED, AbstractNamed, AbstractTokens
 from headcount.memory.read import Last
 from headcount.memory.target import AbstractTarget, Batch, targets
 
@@ -97,3 +99,34 @@ class Series(AbstractNamed):
         if isinstance(self.of, Noisy):
             y = y + self.of.sigma * jax.random.normal(noise, y.shape)
         return Batch(x, y, jnp.ones(y.shape[:2], bool))
+
+
+@targets.register("sticky", formula="x_t = x_{t-1} with chance `stay`, answers by the same rule",
+                  ref=SAMPLES)  # fmt: skip
+@dataclasses.dataclass(frozen=True)
+class Sticky(AbstractNamed):
+    """Integer tokens that are not independent: each repeats the one before it with chance `stay`;
+    reads whose question has no answer then do not count.
+    """
+
+    of: AbstractTarget
+    stay: float = 0.3
+
+    def describe(self):
+        require(0 <= self.stay < 1, f"stay {self.stay}", "a chance in [0, 1)", "pass stay=0.3")
+        tokens = isinstance(self.of, AbstractTokens)
+        require(tokens, f"sticky tokens of {self.of.kind}", "a memory of integer tokens",
+                "for real tokens use inputs=ar1(phi=0.7)")  # fmt: skip
+        return self.of
+
+    def filled(self, weights):
+        return dataclasses.replace(self, of=self.of.filled(weights)) if weights else self
+
+    def sample(self, key, batch, length):
+        drawn, stays = jax.random.split(key)
+        x = self.of.sample(drawn, batch, length).x  # [B, N]
+        new = jax.random.bernoulli(stays, 1 - self.stay, x.shape).at[:, 0].set(True)
+        last = jax.lax.cummax(jnp.where(new, jnp.arange(length), 0), axis=1)  # where it came from
+        x = jnp.take_along_axis(x, last, axis=1)
+        y = self.of.evaluate(x)
+        return Batch(x, y, y != UNDEFINED)

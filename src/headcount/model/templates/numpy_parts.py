@@ -389,12 +389,15 @@ class Precision(Part):
 
 
 class Norm(Part):
-    """Three places around a sublayer; the identity where nothing is done."""
+    """Four places around a sublayer; the identity where nothing is done."""
 
     def before(self, x):
         return x
 
     def after(self, x):
+        return x
+
+    def kept(self, x):
         return x
 
     def outer(self, x):
@@ -403,6 +406,13 @@ class Norm(Part):
 
 class NoNorm(Norm):
     """x + f(x)"""
+
+
+class NoResidual(Norm):
+    """f(x)"""
+
+    def kept(self, x):
+        return np.zeros_like(x)
 
 
 class Scale(Part):
@@ -453,9 +463,9 @@ class Layer(Part):
 
     def __call__(self, x):
         first, second = self.attention_norm, self.ffn_norm
-        x = first.outer(x + first.after(self.attention(first.before(x))))
+        x = first.outer(first.kept(x) + first.after(self.attention(first.before(x))))
         update = self.ffn(second.before(x))
-        return second.outer(x + second.after(update)) if self.residual else update
+        return second.outer(second.kept(x) + second.after(update)) if self.residual else update
 
 
 class Transformer(Part):

@@ -161,7 +161,7 @@ def _seen(layer: Layer, stream: Stream, every: np.ndarray) -> dict[str, Any]:
     seen = stream.full() if norm.identity else norm.before(stream.full())  # [1, N, D]
     logits = attend.score.logits(seen, seen, every, attend.bias)
     weights = paths.weights(attend.bias, attend.normaliser, logits, jnp.asarray(every))[0]
-    held = norm.outer(stream.full() + norm.after(attend(Stream(seen), every)))[0]
+    held = norm.outer(norm.kept(stream.full()) + norm.after(attend(Stream(seen), every)))[0]
     maps = np.einsum("hev,hvd->hed", np.asarray(attend.w_out), np.asarray(attend.w_value))
     heads = min(attend.heads, MOST_HEADS)
     return {

@@ -1,0 +1,99 @@
+"""How many steps are enough: they are doubled until doubling no longer matters.
+
+The terms of a risk are compared at equal effort. That is fair only where the effort is enough: too
+few steps hide part of the estimation (weights that are not at the least squares of few samples yet)
+and leave some optimisation on fresh data. So fresh data and the smallest number of samples are
+trained with S/2 and with S steps, same seeds. Where the remainder falls like 1/S, what changes from
+S/2 to S is what is still missing at S. The effort is enough where, for both, that mean change is
+below the largest of
+
+    half of the half-width of the risk's 90% interval    seeds cannot tell it apart
+    5% of the risk                                       nor would a reader
+    a tenth of the error asked for                       nor would the answer
+
+Otherwise S is doubled, up to the most that the profile allows; then the study says that it was not
+enough, and how much the last doubling changed.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headcount.studies.decomposition import Measured
+from headcount.studies.learning_design import Effort
+
+OF_INTERVAL, OF_RISK, OF_ERROR = 0.5, 0.05, 0.1
+Arm = tuple[int, int]  # size on the axis, samples (0: fresh data)
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What the last doubling of the steps did to the risk of one arm."""
+
+    samples: int
+    change: Measured
+    allowed: float
+
+    @property
+    def small(self) -> bool:
+        return abs(self.change.value) <= self.allowed
+
+    def to_json(self) -> dict[str, Any]:
+        return {"samples": self.samples, **self.change.to_json(), "allowed": self.allowed,
+                "small": self.small}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class EnoughEffort:
+    """The effort of a study, and whether it is enough."""
+
+    effort: Effort
+    changes: tuple[Change, ...]
+
+    @property
+    def enough(self) -> bool:
+        return all(change.small for change in self.changes)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lr": self.effort.rate, "steps": self.effort.steps, "enough": self.enough,
+                "changes": [change.to_json() for change in self.changes]}  # fmt: skip
+
+    def sentence(self) -> str:
+        """What it means for the terms."""
+        steps = self.effort.steps
+        if self.enough:
+            return f"{steps} steps are enough: half as many give the same risks, within the limits."
+        worst = max(self.changes, key=lambda change: abs(change.change.value) / change.allowed)
+        size = f"{worst.samples} samples" if worst.samples else "fresh data"
+        return (
+            f"{steps} steps are not enough: from half as many the risk with {size} changed by"
+            f" {worst.change.value:.2g} ({worst.allowed:.2g} allowed). Optimisation counts it in."
+        )
+
+
+Risks = Callable[[Sequence[Arm], Effort], dict[Arm, np.ndarray]]
+
+
+def enough_effort(
+    arms: Sequence[Arm], risks: Risks, rate: float, steps: tuple[int, int], error: float | None
+) -> EnoughEffort:
+    """Double the steps from the first number up to the last. `risks` trains arms: [seeds] each."""
+    now, most = steps
+    before = risks(arms, Effort(rate, now // 2))
+    while True:
+        effort = Effort(rate, now)
+        found = risks(arms, effort)
+        changes = tuple(_change(arm, before[arm], found[arm], error) for arm in arms)
+        reached = EnoughEffort(effort, changes)
+        if reached.enough or 2 * now > most:
+            return reached
+        before, now = found, 2 * now
+
+
+def _change(arm: Arm, before: np.ndarray, now: np.ndarray, error: float | None) -> Change:
+    risk = Measured.over(now)
+    reach = (risk.interval.high - risk.interval.low) / 2 if risk.interval else 0.0
+    limits = (OF_INTERVAL * reach, OF_RISK * abs(risk.value), OF_ERROR * (error or 0.0), 1e-30)
+    return Change(arm[1], Measured.over(now - before), max(limits))
