@@ -49,7 +49,7 @@ export-test: setup ## every part and construction in PyTorch, a few in ONNX Runt
 docs: setup ## the pages that are made from the program, then the site (nothing is fetched)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
 	$(BIN)/python -m headcount.cli.reference > docs/commands.md
-	$(BIN)/python -m headcount.core.bibliography > docs/bibliography.md
+	$(BIN)/python -m headcount.core.refs > docs/bibliography.md
 	$(BIN)/python -m headcount.core.glossary > docs/glossary.md
 	$(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
 

@@ -13,7 +13,7 @@ import pytest
 
 import headcount as hc
 from headcount.cli import reference
-from headcount.core import bibliography
+from headcount.core.refs import bibliography
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {path.name: path.read_text() for path in sorted(DOCS.glob("*.md"))}
@@ -157,7 +157,7 @@ def test_a_row_of_the_table_of_lags():
 
 def test_the_pages_made_from_the_program_are_current():
     assert PAGES["commands.md"] == reference.page()
-    assert PAGES["bibliography.md"] == bibliography.page()
+    assert PAGES["bibliography.md"] == bibliography()
 
 
 def test_the_site_knows_every_page():

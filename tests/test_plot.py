@@ -2,7 +2,7 @@ import pytest
 
 import headcount as hc
 from headcount.core.errors import InputError
-from headcount.core.line_plot import line_plot
+from headcount.core.picture import line_plot
 
 
 def test_missing_and_infinite_values_are_left_out():

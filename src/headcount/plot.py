@@ -5,7 +5,6 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import require
-from headcount.core.line_plot import line_plot
 from headcount.memory.kernels import kernels
 from headcount.theory.kernel_fit import fit_kernel
 
@@ -40,6 +39,8 @@ def four_numbers(
         f"at most {MOST} values, in order",
         "choose a shorter range",
     )
+    from headcount.core.picture import line_plot
+
     values = list(range(first, last + 1))
     fits = [fit_kernel(f"{kernel}:{v}", bias=bias, heads=heads, budget=budget) for v in values]
     lines: dict[str, list[float | None]] = {

@@ -9,6 +9,7 @@ import dataclasses
 import enum
 import fnmatch
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 # How far numbers may be apart, relative to the larger one, and at all: below the second they are
 # nothing but rounding.
 EXACT = (1e-6, 1e-12)
+SEARCHED = 1e-5  # a search that rests where it began from: relative
 # Rounding to a short format is a step function of the weights: equal weights round alike, weights
 # that differ in the ninth digit do not. So up to twice as much, and a few units of float32.
 ROUNDED, COARSE = {"error_float32", "error_bfloat16", "rounding"}, (0.5, 1e-6)
@@ -34,7 +36,10 @@ class Kind(enum.StrEnum):
     SCOPE_SAID = "scope said"  # the same fact, with what it holds for
     RENAMED = "renamed"  # the same value under another path, `to`
     REWORDED = "reworded"  # a text that says the same
-    AS_GOOD = "as good"  # other heads or weights whose error, in the norm asked for, is no larger
+    # other heads or weights whose error, in the norm (and format) asked for, is no larger: checked
+    AS_GOOD = "as good"
+    # a certified bound and what it is called: the value is no smaller: checked
+    PROVES_MORE = "proves more"
     # a search that ends elsewhere: a certified bound, larger or smaller than before, or a fit whose
     # error in the norm asked for agrees to five digits
     SEARCH = "search"
@@ -71,8 +76,10 @@ class Told:
     def matches_case(self, case: str) -> bool:
         return _like(case, self.case)
 
-    def covers(self, difference: Difference, now: dict[str, Any]) -> bool:
-        """Is this the difference that was told? `now`: today's leaves of the case."""
+    def covers(
+        self, difference: Difference, now: dict[str, Any], stored: dict[str, Any] | None = None
+    ) -> bool:
+        """Is this the difference that was told? `now`, `stored`: all leaves of the case."""
         if not (self.matches_case(difference.case) and _like(difference.path, self.path)):
             return False
         before = difference.before
@@ -82,7 +89,33 @@ class Told:
             return _number(before) and _number(difference.now) and difference.now < before
         if self.kind is Kind.REWORDED:
             return isinstance(before, str) and isinstance(difference.now, str)
+        if self.kind is Kind.AS_GOOD:
+            return _no_worse(_asked_error(difference.case, now), stored or {}, now)
+        if self.kind is Kind.PROVES_MORE:
+            return _no_worse(_bound(now), now, stored or {})
         return True
+
+
+def _asked_error(case: str, now: dict[str, Any]) -> str:
+    """The leaf of a fit that the search makes small; nothing for other answers."""
+    if "norm" not in now:
+        return ""
+    short = re.search(r"--dtype (\w+)", case)
+    return f"rounding.{short[1]}.{now['norm']}" if short else f"error.{now['norm']}"
+
+
+def _bound(now: dict[str, Any]) -> str:
+    return "lower_bound.value" if "lower_bound.value" in now else "value"
+
+
+def _no_worse(leaf: str, most: dict[str, Any], value: dict[str, Any]) -> bool:
+    """Is the leaf of `value` at most that of `most`, but for a search's last digits?"""
+    a, b = value.get(leaf), most.get(leaf)
+    if not (_number(a) and _number(b)):
+        return not leaf
+    assert a is not None
+    assert b is not None
+    return a <= b * (1 + SEARCHED) + EXACT[1]
 
 
 def by_kind(plan: dict[str, Any], kinds: set[tuple[str, str]] | None = None) -> dict[str, Any]:

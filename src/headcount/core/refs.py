@@ -1,6 +1,7 @@
 """References as data: every bound, construction, bias and experiment knows its theorem or paper."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 
 from headcount.core.errors import unknown
@@ -244,3 +245,38 @@ class Ref:
         surnames = re.sub(r"(?:[A-Z]\.[ -]?)+", "", paper.authors)
         place = f", {self.where}" if self.where else ""
         return f"{surnames} {paper.year}{place} ({paper.link})"
+
+
+BIBLIOGRAPHY = """# Bibliography
+
+Every source that the software cites, made from `core/refs.py` (`python -m
+headcount.core.refs > docs/bibliography.md`).
+"""
+
+
+def bibtex(key: str, paper: Paper) -> str:
+    """One entry.
+
+    >>> print(bibtex("press-2022", PAPERS["press-2022"]).splitlines()[0])
+    @misc{press-2022,
+    """
+    names = paper.authors.replace(" et al.", " and others").replace(", ", " and ")
+    kind, _, number = paper.link.partition(":")
+    where = {"arXiv": f"eprint = {{{number}}},\n  archivePrefix = {{arXiv}}"}.get(
+        kind, f"note = {{{paper.link}}}"
+    )
+    title = textwrap.fill(paper.title, 80, subsequent_indent="    ")
+    return (
+        f"@misc{{{key},\n  title = {{{{{title}}}}},\n  author = {{{names}}},\n"
+        f"  year = {{{paper.year}}},\n  {where},\n}}"
+    )
+
+
+def bibliography() -> str:
+    """docs/bibliography.md: every paper that is cited, as BibTeX."""
+    entries = "\n\n".join(bibtex(key, paper) for key, paper in sorted(PAPERS.items()))
+    return f"{BIBLIOGRAPHY}\n```bibtex\n{entries}\n```\n"
+
+
+if __name__ == "__main__":
+    print(bibliography(), end="")

@@ -20,7 +20,6 @@ import numpy as np
 from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.core.html_table import html_table
-from headcount.core.line_plot import line_plot
 from headcount.core.seeds import Seeds
 from headcount.model.base import AbstractModel
 from headcount.train.compiled import Program, compiled
@@ -53,6 +52,8 @@ class Run:
 
     def plot(self) -> Any:
         """The losses over the steps, as a matplotlib figure."""
+        from headcount.core.picture import line_plot  # matplotlib
+
         metrics = dict(self.record.metrics)
         steps = metrics.pop("step")
         return line_plot(steps, metrics, ("step", "loss or error"), self.record.sentence)
