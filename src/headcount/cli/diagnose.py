@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ def show(found: "Diagnosis") -> None:
     """The sentence, then the tables."""
     from headcount.diagnose.words import closing, note_words, sentence
 
-    console.print(escape(sentence(found)))
+    tell(sentence(found))
     for table in tables(found):
         console.print()
         console.print(table)
     console.print()
     for note in found.notes:
-        console.print(f"note: {escape(note_words(note))}")
-    console.print(escape(closing(found)))
+        tell(f"note: {note_words(note)}")
+    tell(closing(found))
 
 
 def tables(found: "Diagnosis") -> list[Table]:
