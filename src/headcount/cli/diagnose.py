@@ -9,6 +9,7 @@ from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.core.errors import InputError
+from headcount.core.files import refuse_occupied
 
 if TYPE_CHECKING:
     from headcount.diagnose import Diagnosis
@@ -57,6 +58,8 @@ def diagnose(
     for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
         if box and value is not None:
             raise InputError(f"{option} {value} for a saved model", "none", f"leave {option} out")
+    if out is not None:
+        refuse_occupied(out)
     with progress() as say:
         found = run(
             box.pop("x", None) or read(Path(data), target=target, segments=segments, tokens=tokens),

@@ -38,6 +38,14 @@ def engine_of(name: str, workers: int | None) -> "AbstractEngine":
     raise unknown("engine", name, ["local", "ray"])
 
 
+def free(folder: Path) -> Path:
+    """The folder, where a report can be written in the end."""
+    from headcount.report.folder import refuse_taken
+
+    refuse_taken(folder)
+    return folder
+
+
 def numbers(text: str | None, what: str) -> list[int] | None:
     """'30,100' → [30, 100]."""
     if text is None:
@@ -107,7 +115,7 @@ def finite_sample(
                                 samples, error, length, profile)  # fmt: skip
         _dry(verb.planned(design), json)
         return
-    folder = out or Path("finite-sample")
+    folder = free(out or Path("finite-sample"))
     with progress() as say:
         found = verb.finite_sample(
             target, fields, noise=noise, series=series, over=over, sizes=numbers(sizes, "sizes"),
@@ -141,7 +149,7 @@ def rivals(
     if dry_run:
         _dry(verb.planned(memories, model, equal, profile), json)
         return
-    folder = out or Path("rivals")
+    folder = free(out or Path("rivals"))
     with progress() as say:
         found = verb.rivals(memories, model, equal=equal, profile=profile, folder=folder,
                             engine=engine_of(engine, workers), say=say)  # fmt: skip
@@ -166,7 +174,7 @@ def robustness(
     if dry_run:
         _dry(verb.planned(insights, profile), json)
         return
-    folder = out or Path("robustness")
+    folder = free(out or Path("robustness"))
     with progress() as say:
         found = verb.robustness(insights, profile=profile, folder=folder,
                                 engine=engine_of(engine, workers), say=say)  # fmt: skip
@@ -194,7 +202,7 @@ def mad(
     if dry_run:
         _dry(verb.planned(tasks, profile), json)
         return
-    folder = out or Path("mad")
+    folder = free(out or Path("mad"))
     with progress() as say:
         found = verb.mad(tasks, profile=profile, folder=folder,
                          engine=engine_of(engine, workers), say=say)  # fmt: skip
@@ -235,7 +243,7 @@ def zoo(
     if dry_run:
         _dry(verb.planned(str(model), memories, profile), json)
         return
-    folder = out or Path("zoo")
+    folder = free(out or Path("zoo"))
     with progress() as say:
         found = verb.zoo(str(model), memories, profile=profile, folder=folder, minima=minima,
                          engine=engine_of(engine, workers), say=say)  # fmt: skip
