@@ -124,3 +124,12 @@ def test_a_notebook_sees_the_figure():
 def test_a_tolerance_is_told_as_a_share_of_the_kernel(tmp_path):
     done = run("fit", "exp:0.5", "--tol", "0.2", "--no-lower-bound", "--window", "20")
     assert "of the kernel itself; at most 0.2, as asked" in done.stdout
+
+
+def test_a_figure_that_could_not_be_written_is_refused_before_the_work(tmp_path):
+    (tmp_path / "folder.svg").mkdir()
+    for name in ("z" * 290 + ".svg", "folder.svg", "nowhere/a.svg"):
+        done = run("fit", "lag:2", "--heads", "2", "-o", str(tmp_path / name))
+        assert done.code == 2
+        assert done.faults() == []
+        assert "plot file" in done.stderr

@@ -2,15 +2,17 @@
 
 import math
 import os
+import sys
 import time
 from concurrent.futures import Future
+from multiprocessing.spawn import get_preparation_data
 
 import pytest
 
 from headcount.core import source_code
 from headcount.core.refs import Ref
 from headcount.experiments import studies_of
-from headcount.experiments.computed import Computations, Processes, numbers_of
+from headcount.experiments.computed import Computations, Processes, numbers_of, script_left_alone
 from headcount.experiments.errata import POINTS
 from headcount.experiments.further.rates import Family, RateTable
 from headcount.lab.run_studies import known_numbers
@@ -129,3 +131,14 @@ def test_long_work_ends_with_its_owner():
             time.sleep(0.01)
         raise RuntimeError("stop")
     assert time.monotonic() - started < 30
+
+
+def test_processes_do_not_run_the_callers_script(monkeypatch):
+    """A script that calls `reproduce` at its top level is not run again by every process."""
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "__file__", "a_script.py", raising=False)
+    with script_left_alone():
+        told = get_preparation_data("a process")
+    assert not [name for name in told if name.startswith("init_main")]
+    assert main.__file__ == "a_script.py"
+    assert "init_main_from_path" in get_preparation_data("x") or main.__spec__ is not None

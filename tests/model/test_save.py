@@ -131,6 +131,23 @@ def test_a_far_lag_is_seen_by_the_card_and_by_run_py(tmp_path, capsys, monkeypat
     assert "a random sequence of 308 tokens" in capsys.readouterr().out
 
 
+def test_a_dot_product_of_zero_weights_is_told_by_its_lags(tmp_path):
+    """The previous-token head of an induction circuit has a dot product that does nothing."""
+    spec = ModelSpec(attention="dot", bias="peak:reach=9,rate=50", width=4, ffn="none", heads=2)
+    model = spec.build(jax.random.key(0), dim=1)
+    score = model.layers[0].attention.score
+    query = score.w_query.at[0].set(0.0)
+    key = score.w_key.at[0].set(0.0)
+    model = eqx.tree_at(
+        lambda m: (m.layers[0].attention.score.w_query, m.layers[0].attention.score.w_key),
+        model,
+        (query, key),
+    )
+    text = (save(model, tmp_path / "m") / "README.md").read_text()
+    assert "layer 1, head 1: weighs lag" in text
+    assert "layer 1, head 2: weighs tokens by content" in text
+
+
 def _edit(folder, change):
     config = json.loads((folder / "config.json").read_text())
     change(config)

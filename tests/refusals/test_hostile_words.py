@@ -17,6 +17,9 @@ def folder(tmp_path):
     (tmp_path / "[").mkdir()
     for name in ("[/r].yaml", "r.yaml"):
         (tmp_path / name).write_text(RUN)
+    (tmp_path / "r.csv").write_text("1\n2\n1\n3\n")
+    # the header of a saved array without its last bracket
+    (tmp_path / "r.npy").write_bytes(b"\x93NUMPY\x01\x00\x06\x00{'a':1")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "loop").symlink_to("pool")
     (tmp_path / "pool").symlink_to("loop")
@@ -48,6 +51,11 @@ def folder(tmp_path):
         (["plan", f"fixed:lags={'7' * 31}"], "below 2**63"),
         (["plan", "fixed:lags=2", "--normaliser", "[/n]"], "unknown normaliser '[/n]'"),
         (["build", "fixed:lags=2,readout=lookup(alphabet=90000)"], "0 on every token"),
+        (["zoo", "nothing", "--profile", "smoke"], "unknown baseline"),
+        (["zoo", "gru:width=4", "--profile", "smoke", "-o", "loop/x"], "loop/x"),
+        (["study", "rivals", "lag-5", "--profile", "smoke", "-o", "mine/diary.txt"], "diary"),
+        (["diagnose", "r.csv", "-o", "mine"], "no saved model"),
+        (["fit", "r.npy", "--heads", "1"], "cannot read"),
         (["list", "\x1b[31m"], "\\x1b[31m"),
         (["status", "\udcff"], "\\udcff"),
     ],

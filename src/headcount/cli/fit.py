@@ -242,6 +242,13 @@ def check_place(path: Path) -> None:
         f"a name that ends in {endings}",
         "rename it",
     )
+    longest = os.pathconf(path.parent, "PC_NAME_MAX") if path.parent.is_dir() else len(path.name)
+    require(
+        len(os.fsencode(path.name)) <= longest and not path.is_dir(),
+        f"plot file {path}",
+        f"a file name of at most {longest} bytes that is no folder",
+        "choose another name",
+    )
     require(
         path.parent.is_dir(), f"plot file {path}", "an existing folder", "create the folder first"
     )

@@ -1,5 +1,6 @@
 """`headcount plan TARGET --tol EPS`: the smallest architecture found of each kind, side by side."""
 
+import math
 import re
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,8 +75,12 @@ def show(target: str, made: "Plan", standard: bool = False) -> None:
     if best is None or best.architecture is None:
         console.print("recommended: nothing here reaches the tolerance")
         return
+    smaller = any(
+        row.reachable and (row.parameters or math.inf) < (best.parameters or 0) for row in made.rows
+    )
     tell(
-        f"recommended: bias {best.bias}, attention {best.attention}, {best.parameters} parameters;"
+        f"recommended{', common parts before small size' if smaller else ''}: bias {best.bias},"
+        f" attention {best.attention}, {best.parameters} parameters;"
         f" {plan_words.minimum_words(made)}"
     )
     tell(f"words: headcount explain {best.attention}, headcount explain {best.bias}, …")

@@ -48,10 +48,13 @@ class Ways:
 
         `run` takes profile, folder, engine and say.
         """
+        from headcount.report.folder import refuse_taken
+
         if self.dry_run:
             _dry(planned(), self.json)
             return
         folder = self.out or Path(name)
+        refuse_taken(folder)  # before the work: a report can be written there in the end
         with progress() as say:
             engine = engine_of(self.engine, self.workers)
             found = run(profile=self.profile, folder=folder, engine=engine, say=say)

@@ -23,7 +23,7 @@ TOLD = 8  # heads that are told one by one
 EXAMPLE = """\
 # headcount train run.yaml   (changes: headcount train run.yaml model.heads=4 seed=1)
 memory: {kind: fixed, lags: [3], readout: linear}
-model: {heads: 2, width: 8, attention: dp-free, bias: log1p, ffn: none}
+model: {heads: 2, width: 8, attention: dp-free, bias: table, ffn: none}
 train: {steps: 1000, length: 32, loss: population}
 seed: 0
 """

@@ -41,7 +41,16 @@ def checked(subject: F) -> F:
     return typing.cast(F, _checked(subject, subject.__name__))  # type: ignore[attr-defined]
 
 
-def _checked(function: Any, name: str) -> Any:
+def complete(subject: F) -> F:
+    """The same class, whose constructor refuses missing and unknown arguments in one line. Their
+    types are left to it: weights may be arrays, shapes or nothing while jax looks at a model.
+    """
+    made = subject.__init__  # type: ignore[misc]
+    subject.__init__ = _checked(made, subject.__name__, types=False)  # type: ignore
+    return subject
+
+
+def _checked(function: Any, name: str, types: bool = True) -> Any:
     signature = inspect.signature(function)
 
     @functools.cache
@@ -54,7 +63,7 @@ def _checked(function: Any, name: str) -> Any:
             bound = signature.bind(*arguments, **options)
         except TypeError as error:
             raise _misfit(name, error, signature, options) from None
-        for key, value in bound.arguments.items():
+        for key, value in bound.arguments.items() if types else ():
             hint = hints().get(key, Any)
             if signature.parameters[key].kind in (
                 inspect.Parameter.VAR_POSITIONAL,
@@ -69,7 +78,7 @@ def _checked(function: Any, name: str) -> Any:
             )
         return function(*arguments, **options)
 
-    call.checks_arguments = True  # type: ignore[attr-defined]
+    call.checks_arguments = types  # type: ignore[attr-defined]
     return call
 
 

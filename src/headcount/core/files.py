@@ -138,8 +138,15 @@ def refuse_occupied(path: Path, sign: str = "config.json") -> None:
     require(
         ours, f"{path} exists and is no saved model", "a new folder name", "choose another place"
     )
+    refuse_unwritable(path, path.absolute().parent)  # the whole folder is moved to its place
+
+
+def refuse_unwritable(path: Path, begin: Path | None = None) -> None:
+    """Refuse, before any work, a folder that could not be made or written to in the end. `begin`:
+    the first place that is written to (the folder itself).
+    """
     with _writable(path):
-        nearest = path.absolute().parent
+        nearest = path.absolute() if begin is None else begin
         while not os.path.lexists(nearest):
             nearest = nearest.parent
         if not nearest.is_dir():

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import pydantic
 
+from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require, shown, unknown
 from headcount.core.files import SPEC_ENDINGS, read_mapping
 from headcount.core.refs import Ref
@@ -128,6 +129,7 @@ class Registry(Generic[T]):
         self._plugins_loaded = False
         Registry.by_base[base] = self
 
+    @checked
     def register(self, name: str, *, formula: str, ref: Ref) -> Callable[[type[T]], type[T]]:
         """Class decorator. `formula` is plain text; `ref` the theorem or paper."""
 
@@ -160,6 +162,10 @@ class Registry(Generic[T]):
         return [self._entries[name] for name in self.names()]
 
     def __getitem__(self, name: str) -> Entry[T]:
+        if not isinstance(name, str):
+            raise InputError(
+                f"{self.noun} {shown(name)}", "a name", f"see {', '.join(self.names())}"
+            )
         if name not in self._entries:
             self._load_plugins()
         if name not in self._entries:

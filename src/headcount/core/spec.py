@@ -78,11 +78,18 @@ class SpecError(InputError):
 class Spec(Options):
     """A frozen record of plain values. An unknown key is an error that names the nearest one."""
 
-    def __init__(self, /, **values: Any):
+    def __init__(self, /, *places: Any, **values: Any):
+        names = list(type(self).model_fields)
+        require(
+            not places,
+            f"{type(self).__name__} with {len(places)} values that have no name",
+            f"keys {', '.join(names) or '(none)'}",
+            "write name=value",
+        )
         try:
             super().__init__(**values)
         except pydantic.ValidationError as error:
-            raise faults(error, type(self).__name__, list(type(self).model_fields)) from None
+            raise faults(error, type(self).__name__, names) from None
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:

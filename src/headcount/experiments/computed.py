@@ -5,8 +5,10 @@ What was computed is kept in the store under the hash of what it depends on (the
 profile and all of our code), so that a finished command returns at once.
 """
 
+import contextlib
 import multiprocessing
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
@@ -30,6 +32,20 @@ from headcount.lab.sweep.store import Store
 Existing = dict[str, tuple[Numbers, ...]]  # key of a claim → what is known of its parts
 
 
+@contextlib.contextmanager
+def script_left_alone() -> Iterator[None]:
+    """Processes that start here do not run the caller's script first, which would begin the whole
+    job again where it stands outside `if __name__ == "__main__"`. They need nothing of it.
+    """
+    main = vars(sys.modules["__main__"])
+    hidden = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
+    main["__spec__"] = None
+    try:
+        yield
+    finally:
+        main.update(hidden)
+
+
 class Processes:
     """A pool that is ended with its block, whatever happens. Functions and arguments are
     pickled: pass those of modules.
@@ -44,11 +60,13 @@ class Processes:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """Begin a call; processes start with the first."""
-        return self._pool.submit(function, *arguments)
+        with script_left_alone():
+            return self._pool.submit(function, *arguments)
 
     def map(self, function: Callable[[Any], Any], values: Iterable[Any]) -> Iterator[Any]:
         """Results in order."""
-        return self._pool.map(function, values)
+        with script_left_alone():
+            return self._pool.map(function, values)
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:  # ^C or an error: nobody waits for it

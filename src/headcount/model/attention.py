@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.core.arguments import require_parts
+from headcount.core.arguments import complete, require_parts
 from headcount.model import causal, paths
 from headcount.model.biases.base import AbstractBias
 from headcount.model.normalisers import AbstractNormaliser
@@ -38,6 +38,7 @@ PATHS = {
 }
 
 
+@complete
 class Attention(eqx.Module):
     """H heads: a score, a bias and a normaliser decide the weights; W_V and W_O what is done
     with the tokens.

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from headcount.core.arguments import complete
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
@@ -111,6 +112,7 @@ class AbstractEmbedding(eqx.Module):
         """Tokens → stream, kept in factors."""
 
 
+@complete
 class LinearEmbedding(AbstractEmbedding):
     """x → W_E x + b_E for real tokens."""
 
@@ -133,6 +135,7 @@ class LinearEmbedding(AbstractEmbedding):
         return Stream(x.astype(self.weight.dtype), self.weight, self.offset, rows)
 
 
+@complete
 class TokenEmbedding(AbstractEmbedding):
     """A learned vector per integer token; the padding token -1 has the zero vector."""
 

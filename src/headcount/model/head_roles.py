@@ -1,9 +1,9 @@
 """What each head of a model does, read off its weights: which lags it weighs, where it reads and
 writes.
 
-Only a head without content (dot-product-free) has lags of its own; of the others the bias is told
-and what the token adds. Its kernel is what the last of `length` rows sees, divided as the
-normaliser does.
+Only a head without content (dot-product-free, or with a dot product of zero weights) has lags of
+its own; of the others it is told that the tokens decide. Its kernel is what the last of `length`
+rows sees, divided as the normaliser does.
 
 >>> import jax, headcount as hc
 >>> spec = hc.ModelSpec(attention="dp-free", bias="peak:reach=9,rate=50", width=4)
@@ -116,11 +116,12 @@ def reach(model: AbstractModel) -> int:
     with jax.enable_x64(True):
         for attention in attentions(model):
             length = min(LONGEST, ENTRIES // attention.heads)
-            if attention.score.content_free and length > 1:
+            free = ~attention.score.looks_at_tokens(attention.heads)
+            if free.any() and length > 1:
                 rows = jnp.array([length - 1])
                 logits = attention.bias.logits(*lags_and_positions(rows, length))
                 preferred = np.argmax(np.asarray(logits)[:, 0, ::-1], axis=-1)  # [H]
-                farthest = max(farthest, int(preferred.max()))
+                farthest = max(farthest, int(preferred[free].max()))
     return farthest
 
 
@@ -133,10 +134,11 @@ def head_kernels(attention: Attention, length: int) -> np.ndarray:
 
 
 def _of_layer(number: int, attention: Attention, length: int, most: int | None) -> list[HeadRole]:
-    free = attention.score.content_free
-    kernels = head_kernels(attention, length) if free else np.zeros((attention.heads, 0))
+    asks = attention.score.looks_at_tokens(attention.heads)
+    kernels = np.zeros((attention.heads, 0)) if asks.all() else head_kernels(attention, length)
     return [
-        _role(number, h, attention, not free, kernels[h]) for h in range(attention.heads)[:most]
+        _role(number, h, attention, bool(asks[h]), kernels[h][: 0 if asks[h] else None])
+        for h in range(attention.heads)[:most]
     ]
 
 

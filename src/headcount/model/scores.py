@@ -32,6 +32,10 @@ class AbstractScore(eqx.Module):
         masked later.
         """
 
+    def looks_at_tokens(self, heads: int) -> np.ndarray:
+        """Which heads have logits that depend on the tokens, as their weights stand.  [H]"""
+        return np.full(heads, not self.content_free)
+
 
 scores: Registry[AbstractScore] = Registry("attention", AbstractScore)
 
@@ -75,6 +79,10 @@ class DotProduct(AbstractScore):
         return cls(
             normal(first, size, shape.width), normal(second, size, shape.width * shape.query_dim)
         )
+
+    def looks_at_tokens(self, heads):
+        used = (np.asarray(jnp.abs(w).max((1, 2))) > 0 for w in (self.w_query, self.w_key))
+        return np.logical_or(*used)
 
     def logits(self, queries, keys, rows, bias):
         dtype = compute_dtype(queries.dtype)

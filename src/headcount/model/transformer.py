@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from headcount.core.arguments import require_parts
+from headcount.core.arguments import complete, require_parts
 from headcount.memory.read import AbstractRead
 from headcount.model.attention import Attention
 from headcount.model.base import AbstractModel, check_call
@@ -26,6 +26,7 @@ from headcount.model.products import linear
 from headcount.model.stream import Stream
 
 
+@complete
 class Layer(eqx.Module):
     """X + Attn(X), then + FFN, each inside its norm. A readout layer's FFN replaces the stream
     by its output.
@@ -60,6 +61,7 @@ class Layer(eqx.Module):
         return norm.outer(norm.kept(x) + norm.after(update)) if self.residual else update
 
 
+@complete
 class Transformer(AbstractModel):
     """L layers. Only the last one is computed at the read positions alone; the others feed all
     of theirs forward.

@@ -13,17 +13,41 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from headcount.core.errors import InputError, require
+from headcount.core.files import refuse_unwritable
 
 LIST = ".headcount-report.json"
 
 
+REPORTS = ("report.html", "report.md")  # what every report is written to
+
+
+def refuse_taken(folder: Path) -> None:
+    """Refuse, before hours of work and not after, a folder where a report could not be written:
+    one that cannot be made, or that holds somebody else's report. Nothing is made here.
+    """
+    refuse_unwritable(folder)
+    _refuse_foreign(folder, REPORTS, written(folder) if folder.is_dir() else ())
+
+
 def ready(folder: Path) -> None:
-    """The folder, made if need be, and seen to take a file: before hours of work, not after."""
+    """The folder, made if need be, and seen to take a report."""
+    refuse_taken(folder)
     _scratch(folder).rmdir()
+
+
+def _refuse_foreign(folder: Path, names: Iterable[str], ours: Collection[str]) -> None:
+    for name in names:
+        place = folder / name
+        require(
+            name in ours or not place.exists(),
+            f"{place} exists and is not from an earlier report",
+            "a free place",
+            "choose another folder",
+        )
 
 
 def _scratch(folder: Path) -> Path:
@@ -49,14 +73,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             "no '..', not absolute",
         )
     ours = written(folder)
-    for name in files:
-        place = folder / name
-        require(
-            name in ours or not place.exists(),
-            f"{place} exists and is not from an earlier report",
-            "a free place",
-            "choose another folder",
-        )
+    _refuse_foreign(folder, files, ours)
     work = _scratch(folder)
     try:
         _move_in(folder, work, files, ours)

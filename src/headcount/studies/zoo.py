@@ -206,7 +206,6 @@ def _trained(
     engine: AbstractEngine | None, minima: bool, say: Say,
 ) -> ZooProfile:  # fmt: skip
     effort = EFFORTS[profile]
-    folder.mkdir(parents=True, exist_ok=True)
     runs, refused, rows = {}, {}, []
     _fields(model, tasks[0])  # an unknown model is no memory's fault
     for task in tasks:
@@ -218,6 +217,7 @@ def _trained(
     asked = f"{model} on {len(tasks)} memories"
     require(runs, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}")
     by_name = {task.name: task for task in tasks}
+    folder.mkdir(parents=True, exist_ok=True)  # what is refused leaves nothing behind
     with kept(engine) as held:
         got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", held, say)
     for task in tasks:
