@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from headcount.diagnose.advice import advise, wish_of
@@ -17,7 +18,7 @@ from headcount.diagnose.records import (
     RecallFound,
 )
 from headcount.diagnose.samples import Setting
-from headcount.diagnose.verify import ADVISED, OTHER, SMALLER, sizes, starts
+from headcount.diagnose.verify import ADVISED, OTHER, SMALLER, fresh, sizes, starts
 
 
 def method(setting=Setting.PAIRED, alphabet=None):
@@ -81,12 +82,31 @@ def with_advice(found, **values):
     return dataclasses.replace(found, advice=dataclasses.replace(usual, **values))
 
 
+def test_noise_of_the_other_sign_asks_for_no_head():
+    kernel = tuple((s, 0.5 * 0.7**s - 0.04 * (s == 9), 0.02) for s in range(12))
+    found = Diagnosis(Memory.ESSENTIAL, method(), kernel=kernel, addressing=Addressing.LAG)
+    values = wish_of(found, Memory.ESSENTIAL, False).target.kernel[0].numbers
+    assert min(values) == 0 == values[9]
+    clear = (*kernel[:9], (9, -0.2, 0.02), *kernel[10:])
+    found = dataclasses.replace(found, kernel=clear)
+    assert wish_of(found, Memory.ESSENTIAL, False).target.kernel[0].numbers[9] < 0
+
+
 def test_a_head_less_is_smaller():
     advised, smaller, other = sizes(with_advice(fixed((3, 0.5), (7, -0.5)), heads=2))
     assert [advised.role, smaller.role, other.role] == [ADVISED, SMALLER, OTHER]
     assert (advised.heads, advised.starts) == (2, ((3,), (7,)))
     assert (smaller.heads, smaller.starts) == (1, ((3, 7),))
     assert other.bias == "lin"
+
+
+def test_the_newest_element_alone_is_trained_without_a_head():
+    found = fixed((1, 0.9), setting=Setting.SELF)
+    found = dataclasses.replace(found, advice=advise(found))
+    advised, smaller = sizes(found)[:2]
+    assert (advised.layers, advised.heads, smaller.heads) == (0, 0, -1)
+    x, y = np.zeros((4, 1, 1)), np.zeros(4)
+    assert fresh(advised, x, y, 0).layers
 
 
 def test_the_newest_element_alone_is_smaller_than_one_head():

@@ -5,9 +5,12 @@ import pytest
 from scipy import stats
 
 from headcount.core.errors import InputError
+from headcount.diagnose import diagnose
 from headcount.diagnose.arrays import sequences_of
-from headcount.diagnose.clock import find_clock, level_shift
+from headcount.diagnose.clock import _running_median, find_clock, level_shift
 from headcount.diagnose.decay import decay
+from headcount.diagnose.find_tokens import SPENDING as TOKEN_SPENDING
+from headcount.diagnose.find_values import SPENDING, Options
 from headcount.diagnose.held_out import Candidate, ModelKind, judge
 from headcount.diagnose.kernel_tail import TailClass, best_curve, kernel, long_memory, tail_of
 from headcount.diagnose.recall import agreement, previous
@@ -100,6 +103,34 @@ def test_a_clock_must_extrapolate():
     for i in range(2, 1200):
         x[i] = 1.9 * np.cos(2 * np.pi / 11) * x[i - 1] - 0.9 * x[i - 2] + rng.normal()
     assert not find_clock(x, 840).periods
+
+
+def test_medians_on_a_grid_are_those_between_them():
+    power = np.random.default_rng(0).exponential(size=30_000)
+    level, width = _running_median(power, 400), 400
+    for at in (1000, 12_345, 29_000):
+        assert level[at] == pytest.approx(np.median(power[at - width : at + width + 1]), rel=0.05)
+
+
+def test_a_clock_without_noise_leaves_nothing():
+    for series in (np.arange(300.0), np.sin(np.arange(400) / 2)):
+        found = diagnose(series, advise=False, learner=False, tokens=False)
+        assert (found.memory, bool(found.clock)) == ("none", True)
+
+
+def test_rows_stay_cut_behind_a_clock():
+    rows = lagged(Sequences(np.arange(90.0)[:, None], np.array([0, 90])), (1, 2)).rows(np.arange(5))
+    other = rows.of(Sequences(-np.arange(90.0)[:, None], np.array([0, 90])))
+    assert other.y.tolist() == (-rows.y).tolist()
+    assert other.column(Column(0, 2)).tolist() == (-rows.column(Column(0, 2))).tolist()
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
+def test_replicates_reach_every_share_of_the_level(alpha):
+    options = Options((1,), alpha)
+    for share in (*SPENDING.values(), *TOKEN_SPENDING.values()):
+        assert 1 / (options.replicates_for(share * alpha) + 1) <= share * alpha + 1e-12
+    assert Options((1,), 0.05).replicates_for(0.04) == 199
 
 
 def test_a_shift_is_placed():

@@ -18,13 +18,16 @@ def numbers():
     return np.random.default_rng(0).normal(size=80)
 
 
+FIRST, DAY = datetime.date(2020, 1, 1), datetime.timedelta(days=1)
+
+
 def written(path, text):
     path.write_text(text)
     return path
 
 
 def test_a_csv_with_header_dates_and_target(tmp_path, numbers):
-    lines = "\n".join(f"2020-01-{i % 28 + 1:02d},{v},{-(v**2)}" for i, v in enumerate(numbers))
+    lines = "\n".join(f"{FIRST + i * DAY},{v},{-(v**2)}" for i, v in enumerate(numbers))
     found = read(written(tmp_path / "a.csv", "when,x,y\n" + lines), target="y")
     assert (found.channels, found.setting) == (("x",), Setting.PAIRED)
     assert [note.kind for note in found.notes] == ["time column"]
@@ -86,12 +89,34 @@ def test_parquet(tmp_path, numbers):
         ("a.txt", b"ab", "without content"),
         ("a.csv", b"a,b\n", "one line"),
         ("a.jsonl", b'{"x": ["a", "b", "a"], "y": "a"}\n', "shorter"),
+        ("a.csv", b"when\n2020-01-01\n2020-01-02\n", "no column of values"),
+        ("a.csv", b"when,x\n2020-01-03,1\n2020-01-02,5\n2020-01-01,2\n", "runs back in time"),
+        ("a.csv", b"1e300\n2e300\n3e250\n", "change the unit"),
     ],
 )
 def test_what_is_refused(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=words):
         read(tmp_path / name)
+
+
+def test_odd_time_and_empty_columns_are_told(tmp_path, numbers):
+    def notes(days):
+        lines = "\n".join(f"{FIRST + d * DAY},,{v}" for d, v in zip(days, numbers, strict=True))
+        return [n.kind for n in read(written(tmp_path / "a.csv", "when,e,x\n" + lines)).notes]
+
+    even = list(range(80))
+    assert notes(even) == ["time column", "empty column"]
+    assert notes([d * d for d in even]) == ["time column", "time uneven", "empty column"]
+    assert notes([*even[:50], *even[:30]]) == ["time column", "time goes back", "empty column"]
+
+
+def test_a_file_too_large_to_read_is_measured_first(tmp_path):
+    path = written(tmp_path / "a.csv", "1\n" * 40_000)
+    with path.open("r+b") as file:
+        file.truncate(2_000_000_000)  # holes: nothing is written
+    with pytest.raises(InputError, match="holds about 1,000,000,000 lines"):
+        read(path)
 
 
 def test_symbols_have_answers(tmp_path):
@@ -139,6 +164,7 @@ def test_a_wrong_column_is_named(tmp_path, numbers):
         ({"max_lag": 0}, "at least 1"),
         ({"lags": (0, 1)}, "whole numbers from 1"),
         ({"max_lag": 500}, "a shorter one"),
+        ({"max_lag": 10**9}, "1,000,000,000 in 80 elements"),
     ],
 )
 def test_too_many_lags(tmp_path, numbers, options, words):

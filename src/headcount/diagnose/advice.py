@@ -9,6 +9,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from headcount.core.errors import CheckFailed, InputError
 from headcount.diagnose.kernel_tail import TailClass
@@ -160,12 +161,25 @@ def _kernel_wish(found: Diagnosis) -> Wish | None:
     if tail is not None and tail.rate is not None:
         values = np.arange(1, length + 1.0) ** -tail.rate
         return _kernel_of(values, length, ("log1p",))
-    shift = 1 if found.method.setting is Setting.SELF else 0
-    weights = {lag - shift: weight for lag, weight, _ in found.kernel}
-    if not weights:
+    if not found.kernel:
         return None
-    values = np.array([weights.get(lag, 0.0) for lag in range(length)])
+    values = _drawn(found, length)
     return _kernel_of(values / np.abs(values).max(), length, ("table",))
+
+
+def _drawn(found: Diagnosis, length: int) -> np.ndarray:  # [length]
+    """The kernel as it was estimated. A weight of the rarer sign counts only where it is beyond
+    its noise: a second head for the other sign must not rest on that.
+    """
+    shift = 1 if found.method.setting is Setting.SELF else 0
+    lags, weights, errors = (np.array(part) for part in zip(*found.kernel, strict=True))
+    common = np.sign(weights[np.abs(weights).argmax()])
+    noise = np.abs(weights) < stats.norm.isf(TOLERANCE / 2 / len(weights)) * errors
+    weights = np.where(noise & (np.sign(weights) != common), 0.0, weights)
+    values, places = np.zeros(length), lags.astype(int) - shift
+    inside = places < length
+    values[places[inside]] = weights[inside]
+    return values
 
 
 def _kernel_of(values: np.ndarray, length: int, biases: tuple[str, ...]) -> Wish:

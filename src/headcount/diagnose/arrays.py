@@ -11,6 +11,7 @@ FEW_VALUES = 16  # floats with so few different values are symbols
 ROWS_PER_SYMBOL = 20
 MOST_MISSING = 0.2
 SHORTEST = 8
+SMALLEST = 1e-100  # size of values
 LARGEST = 200_000_000  # numbers
 
 
@@ -56,6 +57,7 @@ def coded(
     if answers is not None:
         finite = not np.isinf(answers).any()
         require(finite, "infinite answers", "finite numbers", "remove or replace them")
+        _check_range(answers, "answers")
         _check_constant(answers[~np.isnan(answers)], "the answers")
         require(
             not _equals(flat, answers),
@@ -119,7 +121,7 @@ def _parts(x: Any) -> list[np.ndarray]:
 def _numbers(value: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "c":  # NumPy would drop the imaginary part
+        if array.dtype.kind in "cMm":  # NumPy would drop the imaginary part, and number dates
             raise TypeError
         if array.dtype.kind not in "iufb":
             array = array.astype(float)
@@ -165,6 +167,7 @@ def _filled(flat: np.ndarray, notes: list[Note]) -> np.ndarray:
     if flat.dtype.kind != "f":
         return flat
     require(not np.isinf(flat).any(), "infinite values", "finite numbers", "remove or replace them")
+    _check_range(flat, "values")
     missing = np.isnan(flat)
     if not missing.any():
         return flat
@@ -182,6 +185,17 @@ def _filled(flat: np.ndarray, notes: list[Note]) -> np.ndarray:
             flat[hole, c] = np.interp(places[hole], places[~hole], flat[~hole, c])
     notes.append(Note("holes interpolated", {"count": int(missing.sum())}))
     return flat
+
+
+def _check_range(values: np.ndarray, name: str) -> None:
+    """Squares must be numbers too."""
+    size = float(np.nanmax(np.abs(values), initial=0.0))
+    require(
+        size == 0 or SMALLEST <= size <= 1 / SMALLEST,
+        f"{name} of size {size:.3g}",
+        f"from {SMALLEST:g} to {1 / SMALLEST:g}",
+        "change the unit",
+    )
 
 
 def _check_constant(values: np.ndarray, name: str) -> None:

@@ -7,6 +7,7 @@ same is asked of its differences, and a trend must be a drift that a random walk
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 from scipy import optimize, stats
@@ -20,6 +21,7 @@ PEAK_LEVEL = 0.01
 MOST_PERIODS, MOST_HARMONICS = 3, 4
 UNIT_ROOT, UNIT_D = 0.98, 0.75
 DRIFT_Z = 2.58
+ROUNDING = 1e-7  # of the spread of a series: less is not looked at
 MOST_MEDIANS = 20_000  # frequencies with a median of their own
 FEWEST = 60  # rows for a clock to be looked for
 
@@ -148,7 +150,12 @@ def _refined(v: np.ndarray, clock: Clock) -> Clock:
         return float(((target - columns @ weights) ** 2).sum())
 
     near = 1 / last.length - 0.2 / n, min(1 / last.length + 0.2 / n, 0.5)
-    return at(float(optimize.minimize_scalar(cost, bounds=near, method="bounded").x))
+    return at(_least(cost, near, n))
+
+
+def negligible(rest: np.ndarray, series: np.ndarray) -> bool:
+    """Is what a clock leaves only rounding?"""
+    return bool(rest.std() <= ROUNDING * series.std())
 
 
 def _design(clock: Clock, n: int) -> np.ndarray:
@@ -178,7 +185,7 @@ def _drift(v: np.ndarray) -> float:
         (1 - k / (reach + 1)) * (e[k:] @ e[:-k]) / n for k in range(1, reach + 1)
     )
     floor = 0.1 * e @ e / n  # a season makes the sum small
-    return float(steps.mean() / np.sqrt(max(variance, floor) / n))
+    return float(steps.mean() / np.sqrt(max(variance, floor, 1e-300) / n))
 
 
 def _extrapolates(
@@ -206,6 +213,8 @@ def _extrapolates(
 def _peak(v: np.ndarray, clock: Clock, refused: list[float]) -> float | None:
     """The period of the strongest line that stands out of its neighbourhood, if any does."""
     rest = _left(v, clock)
+    if negligible(rest, v):
+        return None
     if clock.wanders:
         rest = np.diff(rest)
     n = len(rest)
@@ -229,8 +238,15 @@ def _peak(v: np.ndarray, clock: Clock, refused: list[float]) -> float | None:
     grid = np.linspace(centre - 1 / n, centre + 1 / n, 21)
     start = grid[int(np.argmin([cost(f) for f in grid]))]
     near = (start - 0.1 / n, min(start + 0.1 / n, 0.5))
-    best = optimize.minimize_scalar(cost, bounds=near, method="bounded")
-    return float(1 / best.x)
+    return 1 / _least(cost, near, n)
+
+
+def _least(cost: Callable[[float], float], near: tuple[float, float], n: int) -> float:
+    """The best frequency, as exactly as numbers allow."""
+    found = optimize.minimize_scalar(
+        cost, bounds=near, method="bounded", options={"xatol": 1e-8 / n}
+    )
+    return float(found.x)
 
 
 def _running_median(power: np.ndarray, width: int) -> np.ndarray:  # [m]

@@ -18,9 +18,12 @@ from headcount.diagnose.symbols import symbols_of, with_notes
 MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
 DATES = ("%Y-%m", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%b %Y", "%Y-%m-%d %H:%M")
 NEXT = "next:"
+UNEVEN = 1.5  # times the usual step: longer ones are gaps
+MOST_CELLS = 10_000_000  # of a text file: a cell takes some 150 bytes until it is a number
 
 
 def csv_columns(path: Path) -> dict[str, np.ndarray]:
+    _check_size(path)
     raw = path.read_bytes()
     try:
         require(b"\x00" not in raw[:65536], "", "", "")
@@ -46,7 +49,7 @@ def csv_columns(path: Path) -> dict[str, np.ndarray]:
     header = len(rows) > 1 and not any(_is_number(c) for c in rows[0]) and any(
         _is_number(c) for c in rows[1]
     )  # fmt: skip
-    header = header or (len(rows) > 1 and _named(rows))
+    header = header or (len(rows) > 1 and (_named(rows) or _above_dates(rows)))
     names = [c.strip() or f"column{i}" for i, c in enumerate(rows[0])] if header else [
         f"column{i}" for i in range(width)
     ]  # fmt: skip
@@ -56,10 +59,31 @@ def csv_columns(path: Path) -> dict[str, np.ndarray]:
     return {name: _column([row[i] for row in body], name) for i, name in enumerate(names)}
 
 
+def _check_size(path: Path) -> None:
+    """How many cells there will be, by the first of them."""
+    with path.open("rb") as file:
+        head = file.read(65536)
+    lines = head.count(b"\n") or 1
+    cells = max(head.count(mark) for mark in (b",", b";", b"\t")) + lines
+    total, rows = (round(path.stat().st_size / len(head) * count) for count in (cells, lines))
+    require(
+        total <= MOST_CELLS,
+        f"{path.name} holds about {rows:,} lines, {total:,} cells",
+        f"at most {MOST_CELLS:,} cells",
+        "pass a part of it, or .npy or .parquet",
+    )
+
+
 def _named(rows: list[list[str]]) -> bool:
     """A first line of words above words that repeat below: a header of a column of symbols."""
     below = collections.Counter(row[0].strip() for row in rows[1:])
     return rows[0][0].strip() not in below and below.most_common(1)[0][1] > 1
+
+
+def _above_dates(rows: list[list[str]]) -> bool:
+    """A first line of other words than the dates below it."""
+    first, second = (_dates([row[0].strip()]).dtype.kind == "M" for row in rows[:2])
+    return second and not first
 
 
 def _is_number(cell: str) -> bool:
@@ -153,8 +177,10 @@ def from_columns(
         kind = _named_column(left, wanted).dtype.kind
         require(kind != "M", f"dates in column {wanted}", "values", "choose another target")
     for name in [n for n, values in left.items() if _is_time(n, values, left) and n != wanted]:
+        notes += [Note("time column", {"name": name}), *_order(name, left.pop(name), starts)]
+    for name in [n for n, values in left.items() if _is_empty(values) and n != wanted]:
         del left[name]
-        notes.append(Note("time column", {"name": name}))
+        notes.append(Note("empty column", {"name": name}))
     require(left, "no column of values", "at least one", "check the file")
     length = len(next(iter(left.values())))
     starts = np.append(starts if starts is not None else [0], length)
@@ -192,7 +218,8 @@ def from_columns(
 
 def _whole(flat: np.ndarray) -> np.ndarray:
     """Whole numbers as integers, so that few of them are read as symbols."""
-    if flat.shape[1] == 1 and np.isfinite(flat).all() and (flat == flat.round()).all():
+    few = flat.shape[1] == 1 and bool((np.abs(flat) < 2**53).all())
+    if few and (flat == flat.round()).all():
         few = len(np.unique(flat)) <= 64
         return flat.astype(np.int64) if few else flat
     return flat
@@ -206,6 +233,29 @@ def _named_column(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray:
         "check the spelling",
     )
     return columns[name]
+
+
+def _is_empty(values: np.ndarray) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).all())
+
+
+def _order(name: str, time: np.ndarray, starts: np.ndarray | None) -> list[Note]:
+    """What is odd about the steps of a time column, inside sequences."""
+    inside = np.ones(len(time) - 1, bool)
+    inside[(starts[1:] if starts is not None else np.empty(0, int)) - 1] = False
+    steps = np.diff(time)[inside].astype(float)
+    back = steps < 0
+    require(
+        not (back.any() and (steps <= 0).all()),
+        f"column {name} runs back in time",
+        "rows in the order of time",
+        "turn the rows round",
+    )
+    if back.any():
+        row = int(np.flatnonzero(inside)[back.argmax()]) + 2
+        return [Note("time goes back", {"name": name, "row": row})]
+    uneven = len(steps) > 0 and steps.max() > UNEVEN * np.median(steps)
+    return [Note("time uneven", {"name": name})] if uneven else []
 
 
 def _is_time(name: str, values: np.ndarray, columns: Mapping[str, np.ndarray]) -> bool:

@@ -28,6 +28,7 @@ from headcount.diagnose.token_conclusion import conclude_tokens
 
 FEWEST_ROWS = 50
 USUAL_LAGS, USUAL_TOKEN_LAGS = 128, 64
+LEAST_ALPHA = 0.001  # below, a share of the level asks for ten thousands of replicates
 MOST_CELLS = 20_000_000  # rows times columns of real values
 
 
@@ -58,7 +59,12 @@ def diagnose(
     the name of a column, `Sequences` from `read`, or a function of arrays [n, window] (of numbers,
     or of tokens below `symbols`) that is probed.
     """
-    require(0 < alpha < 0.5, f"alpha {alpha}", "a level between 0 and 0.5", "for example 0.05")
+    require(
+        LEAST_ALPHA <= alpha < 0.5,
+        f"alpha {alpha}",
+        f"a level from {LEAST_ALPHA} to 0.5",
+        "for example 0.05",
+    )
     require(order in (2, 3), f"order {order}", "2 or 3", "products of more lags are not searched")
     require(seed >= 0, f"seed {seed}", "a whole number from 0", "for example 0")
     require(replicates >= 19, f"replicates {replicates}", "at least 19", "take 199")
@@ -201,6 +207,7 @@ def _largest(source: Sequences, n: int) -> int:
 def _usual(source: Sequences, first: int, max_lag: int | None) -> int:
     """How many lags are searched."""
     channels = 1 if source.tokens else source.values.shape[1]
+    n = len(source.values)
     if max_lag is not None:
         require(
             max_lag >= first and max_lag >= 1,
@@ -208,8 +215,14 @@ def _usual(source: Sequences, first: int, max_lag: int | None) -> int:
             "at least 1",
             "for example --max-lag 16",
         )
+        require(
+            max_lag < n,
+            f"max_lag {max_lag:,} in {n:,} elements",
+            "a shorter one",
+            "choose a smaller --max-lag",
+        )
         return max_lag + 1 - first
-    n, most = len(source.values), USUAL_TOKEN_LAGS if source.tokens else USUAL_LAGS
+    most = USUAL_TOKEN_LAGS if source.tokens else USUAL_LAGS
     if source.setting is Setting.ROWS:
         return min(int(source.lengths.min()), max(1, (len(source.starts) - 1) // 4 // channels))
     if len(source.starts) > 2:

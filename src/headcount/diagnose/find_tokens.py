@@ -145,12 +145,14 @@ def _lags(known: TokenFindings, rows: TokenRows, options: Options, say: Say) -> 
         known.notes.append(Note("large data", {"rows": len(rows), "kept_lags": len(kept)}))
         few = rows.rows(np.arange(max(0, len(rows) - MOST_CONDITIONED), len(rows)))
         few = dataclasses.replace(few, lags=kept)
-        found = greedy(few, rng, alpha=alpha, replicates=LARGE_REPLICATES, gumbel=True)
+        replicates = options.replicates_for(alpha, LARGE_REPLICATES)
+        found = greedy(few, rng, alpha=alpha, replicates=replicates, gumbel=True)
         if tested.p > alpha:
             found = dataclasses.replace(found, lags=())
         known.greedy = dataclasses.replace(found, marginal=tested)
         return few
-    known.greedy = greedy(rows, rng, alpha=alpha, replicates=options.replicates, gumbel=False)
+    replicates = options.replicates_for(alpha)
+    known.greedy = greedy(rows, rng, alpha=alpha, replicates=replicates, gumbel=False)
     if known.greedy.sparse:
         known.notes.append(Note("too sparse to condition further", {}))
     return rows
@@ -160,8 +162,9 @@ def _map(known: TokenFindings, rows: TokenRows, options: Options) -> None:
     if rows.size > MOST_MAPPED or len(rows) < 2 * ROWS_PER_TOKEN:
         return
     pivot = rows.at(known.first)
-    replicates = LARGE_REPLICATES if known.gumbel else max(options.replicates, 199)
-    level = _level("map", options)
+    level, pointing = _level("map", options), _level("pointer", options)
+    usual = LARGE_REPLICATES if known.gumbel else max(options.replicates, 199)
+    replicates = options.replicates_for(level, usual)
     mapped = token_map(rows, pivot, options.rng(12), alpha=level, replicates=replicates)
     known.map = mapped
     if mapped.skipped:
@@ -181,8 +184,8 @@ def _map(known: TokenFindings, rows: TokenRows, options: Options) -> None:
             mapped,
             targets,
             options.rng(13 + depth),
-            alpha=_level("pointer", options),
-            replicates=replicates,
+            alpha=pointing,
+            replicates=options.replicates_for(pointing, usual),
             simulate=simulate,
         )
         if set(found.lag) != set(mapped.lags):

@@ -1,6 +1,7 @@
 """The way through real values: clock, scan, shift of the level, models, learner, verdict."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,7 @@ from headcount.diagnose.clock import (
     Shift,
     find_clock,
     level_shift,
+    negligible,
     shift_fits_better,
     without_clock,
 )
@@ -59,6 +61,11 @@ class Options:
     learner: bool = True
     clock: bool = True
 
+    def replicates_for(self, level: float, usual: int | None = None) -> int:
+        """As many as usual (as asked for), or as it takes for a p at this level."""
+        usual = self.replicates if usual is None else usual
+        return usual if (usual + 1) * level >= 1 - 1e-9 else math.ceil(1 / level)
+
     def rng(self, stage: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, stage])
 
@@ -102,6 +109,9 @@ def find_values(known: ValueFindings, options: Options, say: Say) -> None:
     if single and options.clock:
         say("clock: trend and periods")
         _find_clock(known, options)
+    if known.clock and negligible(known.samples.y, _series(source)):
+        _nothing_left(known, options)
+        return
     say("scan: linear, nonlinear and products of all pairs of lags")
     _scan(known, options)
     if single and options.clock:
@@ -138,12 +148,19 @@ def _find_clock(known: ValueFindings, options: Options) -> None:
             plain.features.take(plain.found_in),
             options.rng(9),
             alpha=SPENDING["scan"] * options.alpha,
-            replicates=99,
+            replicates=options.replicates_for(SPENDING["scan"] * options.alpha, 99),
             sequence=None if plain.sequence is None else plain.sequence[plain.found_in],
             pairs=False,
         )
         known.past_lags = tuple(plain.features.columns[p].lag for p in found.places)
         known.samples = known.samples.of(cleared(source, clock, fitted))
+
+
+def _nothing_left(known: ValueFindings, options: Options) -> None:
+    """Time alone says it all."""
+    known.problem = problem = _prepared(known.samples, options)
+    none = linear_losses(problem, np.empty((len(problem.y), 0)))
+    known.judged = judge([Candidate(ModelKind.NONE, (), 0.0, name="none", **none)], None)
 
 
 def _series(source: Sequences) -> np.ndarray:
@@ -181,7 +198,7 @@ def _scan(known: ValueFindings, options: Options) -> None:
         problem.features.take(rows),
         options.rng(1),
         alpha=SPENDING["scan"] * options.alpha,
-        replicates=options.replicates,
+        replicates=options.replicates_for(SPENDING["sum"] * options.alpha),
         sequence=None if problem.sequence is None else problem.sequence[rows],
         triples=options.triples,
     )
@@ -243,7 +260,7 @@ def _scan_given(problem: Problem, step: np.ndarray, options: Options) -> tuple[T
         problem.features,
         options.rng(3),
         alpha=options.alpha,
-        replicates=options.replicates,
+        replicates=options.replicates_for(options.alpha),
         sequence=problem.sequence,
         pairs=False,
     ).terms
@@ -272,18 +289,18 @@ def _variance(known: ValueFindings, options: Options) -> None:
     q, _ = np.linalg.qr(columns)
     left = problem.y[rows] - q @ (q.T @ problem.y[rows])
     size = np.minimum(np.abs(left), 4 * left.std())
-    values = part.values.copy()
+    values, level = part.values.copy(), SPENDING["variance"] * options.alpha
     values[:, :, 0] = np.abs(values[:, :, 0])
     step = flip_step(
         size,
         np.empty((len(rows), 0)),
         dataclasses.replace(part, values=values * np.array([1, 0, 0, 0], np.float32)),
         options.rng(5),
-        replicates=options.replicates,
+        replicates=options.replicates_for(level),
         sequence=None if problem.sequence is None else problem.sequence[rows],
         pairs=False,
     )
-    if step.hit.p <= SPENDING["variance"] * options.alpha:
+    if step.hit.p <= level:
         lag = part.columns[step.hit.places[0]].lag
         known.variance = Variance(lag, step.hit.p)
 

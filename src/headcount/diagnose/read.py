@@ -19,7 +19,7 @@ from headcount.diagnose.columns import csv_columns, from_columns, parquet_column
 from headcount.diagnose.samples import Sequences
 from headcount.diagnose.symbols import symbols_of, text_of, with_answers
 
-LARGEST_FILE = 2**31
+LARGEST_FILE, LARGEST_LINES = 2**31, 2**28  # bytes; of lists in JSON, which take far more
 COLUMNS = (".csv", ".tsv", ".parquet")
 TEXTS = (".txt", ".py", ".md", ".rst", ".text")
 
@@ -84,7 +84,12 @@ def _array_file(path: Path, tokens: str | None) -> Sequences:
         return sequences_of(loaded[""], tokens=_asked(tokens))
     names = list(loaded)
     x = loaded["x"] if "x" in names else loaded[names[0]] if len(names) == 1 else None
-    require(x is not None, f"{path.name} holds {', '.join(names)}", "x (and y)", "rename them")
+    require(
+        x is not None,
+        f"{path.name} holds {', '.join(names) or 'nothing'}",
+        "x (and y)",
+        "rename them",
+    )
     return sequences_of(x, loaded["y"] if "y" in names else None, tokens=_asked(tokens))
 
 
@@ -105,6 +110,13 @@ def _texts(folder: Path) -> list[bytes]:
 
 def _jsonl(path: Path, tokens: str | None) -> Sequences:
     parts, answers = [], []
+    size = path.stat().st_size
+    require(
+        size <= LARGEST_LINES,
+        f"{path.name} has {size:,} bytes",
+        f"at most {LARGEST_LINES:,} of JSON",
+        "pass a part of it, or .npy",
+    )
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:

@@ -18,6 +18,7 @@ from headcount.diagnose.sign_flips import normal_score
 
 BLOCK, FEWEST_BLOCKS = 200, 4  # rows per block: long beside the memory of the answers themselves
 FEW_REPLICATES = 19  # for the law of extremes
+LEAST_P = 1e-4  # of that law: so few replicates say nothing of what is rarer
 ALL_AT_ONCE = 1_000_000  # counts or elements in one go: four times as many leave the cache
 
 
@@ -225,5 +226,5 @@ def gumbel_p(value: float, drawn: np.ndarray, alpha: float) -> tuple[float, floa
     """
     scale = drawn.std(ddof=1) * np.sqrt(6) / np.pi * (1 + 2 / len(drawn))
     place = drawn.mean() - 0.5772156649 * scale
-    p = -np.expm1(-np.exp(-(value - place) / max(scale, 1e-12)))
+    p = max(-np.expm1(-np.exp(-(value - place) / max(scale, 1e-12))), LEAST_P)
     return float(p), float(place - scale * np.log(-np.log1p(-alpha)))

@@ -7,6 +7,7 @@ pairs      two lags (three on request) that matter only together
 """
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -248,6 +249,7 @@ def together(
     candidates = np.prod([len(lags) - k for k in range(order)]) / (2 if order == 2 else 6)
     if score + np.log(candidates) > np.log(4 * alpha):
         return None  # far from significant by the approximate law already
+    replicates = max(replicates, math.ceil(1 / alpha))
     allowed, reached = int(alpha * (replicates + 1)) - 1, 0
     order_of = np.argsort(strata.code, kind="stable")
     for b in range(replicates):

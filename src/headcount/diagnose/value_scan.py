@@ -8,6 +8,7 @@ what it is.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -220,7 +221,7 @@ def gated(
             features.take(rows),
             rng,
             alpha=alpha / CLASSES,
-            replicates=499,
+            replicates=max(499, math.ceil(CLASSES / alpha)),
             pairs=False,
         )
         terms = [term for term in inside.terms if term.shape is Shape.LINEAR]

@@ -24,6 +24,7 @@ STEPS, BATCH, RATE = 2000, 128, 3e-3
 WIDTH_PER_HEAD, HIDDEN = 16, 64
 MOST_ROWS = 20_000
 START, APART = 4.0, 0.7  # logits of a head at its lags to begin with: the first, and each one less
+UNTRAINED = ("peak", "none", "no")  # biases that a table stands for
 ADVISED, SMALLER, OTHER = "advised", "one size smaller", "another bias"
 
 
@@ -74,7 +75,7 @@ def sizes(found: Diagnosis) -> list[Size]:
         ADVISED,
         advice.layers if advice.heads else 0,
         advice.heads,
-        {"peak": "table", "none": "table"}.get(advice.bias, advice.bias),
+        "table" if advice.bias in UNTRAINED else advice.bias,
         "dot" if advice.dot_product else "dp-free",
         "learned" if by_lag else "none",
         () if advice.dot_product else starts(found, advice.heads),

@@ -145,6 +145,9 @@ NOTES: dict[str, str] = {
     "no generic learner": "scikit-learn is missing: no generic learner was compared (install"
     " headcount[{extra}])",
     "time column": "column {name} was read as time",
+    "time uneven": "steps of column {name} differ: a lag counts rows, not time",
+    "time goes back": "column {name} goes back in time (row {row}): are the rows in order?",
+    "empty column": "column {name} is empty and was left out",
     "alphabet cut": "the {kept} most frequent tokens were kept ({share:.0%} of all), the rest is"
     " one token",
     "rows cut": "only the last {rows:,} rows were used",
