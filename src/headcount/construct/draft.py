@@ -15,9 +15,10 @@ Worked example — lag 1 with log heads (`methods/sums_of_decays.py`):
 
 import dataclasses
 import enum
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from headcount.model.biases import biases
 from headcount.model.normalisers import normalisers
 from headcount.model.transformer import Transformer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 NORMALISERS = ("none", "softmax")  # tried in this order where the user names none
 MOST_TOKENS = 2**14  # of a sequence: checks look at pairs of positions
 LONGEST = 1024  # sequence length assumed where none is given
@@ -257,3 +260,23 @@ class Unreachable(InputError):
     def __init__(self, got: str, expected: str, fix: str, claims: tuple[Claim, ...] = ()):
         super().__init__(got, expected, fix)
         self.claims = claims
+
+
+def remembered(search: Callable[P, T]) -> Callable[P, T]:
+    """The search with its last answers kept, refusals among them: those took longest."""
+
+    @functools.lru_cache(maxsize=256)
+    def tried(*args: Any, **kwargs: Any) -> tuple[T | None, Unreachable | None]:
+        try:
+            return search(*args, **kwargs), None
+        except Unreachable as refusal:
+            return None, refusal
+
+    @functools.wraps(search)
+    def found(*args: P.args, **kwargs: P.kwargs) -> T:
+        answer, refusal = tried(*args, **kwargs)
+        if refusal is not None:
+            raise refusal.with_traceback(None)
+        return answer  # type: ignore[return-value]
+
+    return found

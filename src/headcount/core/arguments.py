@@ -154,8 +154,9 @@ def require_parts(made: Any, **kinds: type) -> None:
     """Refuse an object whose fields are not of these kinds."""
     for name, kind in kinds.items():
         value = getattr(made, name)
-        require(
-            isinstance(value, kind),
+        if isinstance(value, kind):
+            continue  # before it is written out: layers have many numbers
+        raise InputError(
             f"{type(made).__name__}: {name} is {shown(value)}",
             in_words(kind),
             f"see help({type(made).__name__})",

@@ -19,9 +19,8 @@ import dataclasses
 import math
 
 import numpy as np
-import scipy.optimize
+import scipy  # its parts load when they are used
 from flint import arb, fmpq
-from scipy.special import zeta
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
@@ -193,7 +192,7 @@ def _linear_program(T: int, family: AbstractDecay, heads: int, budget: float) ->
     found: list[tuple[float, HeadSum]] = []
     for low, high in ((1.5, 8.0), (2.0, 20.0), (4.0, 20.0), (5.0, 45.0), (8.0, 60.0)):
         rates = np.geomspace(low, high, heads) if heads > 1 else np.array([high])
-        tails = zeta(rates, len(lags) + 1)  # at B = T, where they are largest
+        tails = scipy.special.zeta(rates, len(lags) + 1)  # at B = T, where they are largest
         for weight in LP_WEIGHTS:
             solved = _minimax(T, rates, lags, min(budget, weight))
             if solved is not None:

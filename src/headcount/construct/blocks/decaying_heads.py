@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from headcount.construct.blocks.drawn_heads import Decay, DrawnHeads, fewest
-from headcount.construct.draft import Request, Unreachable
+from headcount.construct.draft import Request, Unreachable, remembered
 from headcount.construct.impossible import by_budget, by_weight, weight_for
 from headcount.core.claims import Precision
 from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel, Lag
-from headcount.theory.fit import fit_heads
+from headcount.theory.fit import enough_heads, fit_heads
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import family
 from headcount.theory.measure import measure
@@ -38,7 +38,7 @@ def affordable(tol: float | None, precision: Precision) -> float:
     return (0.02 if tol is None else tol / 4) / precision.unit
 
 
-@functools.lru_cache(maxsize=256)
+@remembered
 def heads_for_tol(
     kernel: AbstractKernel, bias: str, tol: float, precision: Precision, window: int | None = None
 ) -> DrawnHeads:
@@ -59,7 +59,9 @@ def heads_for_tol(
             )
             raise Unreachable(got, f"at most {tol:.3g}", _other(precision), (claim,))
 
-    made = fewest(lambda count: _counted(problem, count), tol, first, first + MOST_EXTRA, hopeless)
+    most = first + MOST_EXTRA
+    likely = enough_heads(problem, tol, most)
+    made = fewest(lambda count: _counted(problem, count), tol, first, most, hopeless, likely)
     if made.error > tol:
         got = (
             f"l1 error {made.error:.3g} with {first + MOST_EXTRA} {bias} heads and sum|a| up to"

@@ -131,12 +131,21 @@ def fewest(
     first: int,
     most: int,
     hopeless: Callable[[int], None] = lambda count: None,
+    likely: int | None = None,
 ) -> DrawnHeads:
     """The fewest heads found within `tol`, from `first` on: the surplus doubles until it suffices,
     then it is bisected. Beyond `most` the last attempt is returned, which is not within `tol`.
-    `hopeless(surplus)` may raise after a failure.
+    `hopeless(surplus)` may raise after a failure. Where some number is `likely` the search goes
+    down from there, one by one.
     """
     low, high = first - 1, first
+    if likely is not None and first < likely <= most:
+        made, high = attempt(likely), likely
+        if made.error <= tol:
+            while high > first and (fewer := attempt(high - 1)).error <= tol:
+                made, high = fewer, high - 1
+            return made
+        low, high = likely, min(likely + 1, most)
     while (made := attempt(high)).error > tol:
         hopeless(high - first)
         if high >= most:

@@ -12,7 +12,6 @@ coefficients are a linear programme; one number, eta, is searched. What is promi
 ball arithmetic for the doubles that are written, however they were found.
 """
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,12 +23,13 @@ from headcount.construct.blocks.decaying_heads import (
     refuse_weight,
 )
 from headcount.construct.blocks.drawn_heads import DrawnHeads
-from headcount.construct.draft import Unreachable
+from headcount.construct.draft import Unreachable, remembered
 from headcount.core.claims import Precision
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import AbstractKernel, Lag
 from headcount.theory.fit import best_coefficients
-from headcount.theory.fit.sample import sample
+from headcount.theory.fit.lp import coefficients
+from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.fit.slp import at, refine
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
@@ -39,10 +39,11 @@ EXTRA = 2  # heads beyond the first count that are tried
 SMALLEST_LOG_ETA = -30.0
 GRID = 6  # values of log eta that are tried first
 SMALLEST_STEP = 0.15  # in log eta
+RANKING = 1e-7  # accuracy of the programs whose costs are compared
 NEAR = 1.6  # within this factor of the tolerance all rates may move, not eta alone
 
 
-@functools.lru_cache(maxsize=128)
+@remembered
 def shared_heads(
     kernels: tuple[AbstractKernel, ...], bias: str, tol: float, precision: Precision, window: int
 ) -> tuple[DrawnHeads, ...]:
@@ -78,7 +79,7 @@ def shared_heads(
 @one_thread()
 def moved_rates(problem: Problem, rates: np.ndarray) -> np.ndarray:
     """The rates moved to where sequential programs take them.  [H]"""
-    data = sample(problem)
+    data = thin(sample(problem))
     return np.minimum(refine(data, at(data, rates)).rates, STEEPEST)
 
 
@@ -96,10 +97,11 @@ def best_rates(
     stretch = 1.0 if problems[0].decay.geometric else max(1.0, float(count))
     step = -SMALLEST_LOG_ETA / max(count, 1) / GRID
     seen: dict[float, float] = {}
+    samples = [thin(sample(problem)) for problem in problems]
 
     def cost(log_eta: float) -> float:
         if log_eta not in seen:
-            seen[log_eta] = cost_at(problems, node_rates(count, log_eta, stretch), precision)
+            seen[log_eta] = cost_at(samples, node_rates(count, log_eta, stretch), precision)
         return seen[log_eta]
 
     best = -step / 4
@@ -119,13 +121,12 @@ def node_rates(count: int, log_eta: float, stretch: float = 1.0) -> np.ndarray:
     return stretch * -(np.log(nodes) + log_eta)
 
 
-def cost_at(problems: Sequence[Problem], rates: np.ndarray, precision: Precision) -> float:
-    """As `worst`, in float64: what the search compares."""
+def cost_at(samples: Sequence[Sample], rates: np.ndarray, precision: Precision) -> float:
+    """As `worst`, in float64 and with far lags in blocks: what the search compares."""
     costs = []
-    for p in problems:
-        a = np.array([float(x) for x in best_coefficients(p, rates).head_sum.coefficients])
-        errors = np.abs(p.target - p.decay.columns(rates, p.lags) @ a)
-        costs.append(float(errors.sum() + precision.unit * np.abs(a).sum()))
+    for data in samples:
+        a = coefficients(data, rates, RANKING)
+        costs.append(data.error(rates, a) + precision.unit * float(np.abs(a).sum()))
     return max(costs)
 
 

@@ -31,8 +31,7 @@ import functools
 import math
 
 import numpy as np
-import scipy.optimize
-import scipy.signal
+import scipy  # its parts load when they are used: most plans need none of them
 from flint import arb
 
 from headcount.construct.blocks.decaying_heads import (
