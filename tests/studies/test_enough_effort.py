@@ -20,7 +20,7 @@ def trained(remainder, asked):
 
 def test_steps_grow_until_the_remainder_is_small():
     asked = []
-    found = enough_effort([(30, 0), (30, 30)], trained(2.0, asked), 1e-2, (100, 6400), None)
+    found = enough_effort([(30, 0), (30, 30)], trained(2.0, asked), 1e-2, (100, 6400), None, 1.0)
     assert found.enough
     assert asked == [50, 100, 200, 400]  # 2/200 is above 5% of the risk, 2/400 below
     assert found.effort.steps == 400
@@ -28,7 +28,7 @@ def test_steps_grow_until_the_remainder_is_small():
 
 
 def test_an_effort_that_is_not_enough_is_told():
-    found = enough_effort([(30, 0)], trained(2.0, []), 1e-2, (100, 200), None)
+    found = enough_effort([(30, 0)], trained(2.0, []), 1e-2, (100, 200), None, 1.0)
     assert not found.enough
     assert found.effort.steps == 200
     assert "200 steps are not enough: from half as many the risk with fresh data" in (
@@ -40,5 +40,5 @@ def test_an_effort_that_is_not_enough_is_told():
 
 
 def test_an_error_asked_for_allows_a_tenth_of_itself():
-    found = enough_effort([(30, 0)], trained(2.0, []), 1e-2, (100, 6400), 0.2)
+    found = enough_effort([(30, 0)], trained(2.0, []), 1e-2, (100, 6400), 0.2, 1.0)
     assert found.effort.steps == 100  # 2/100 changes the answer by a tenth of 0.2

@@ -10,6 +10,7 @@ below the largest of
     half of the half-width of the risk's 90% interval    seeds cannot tell it apart
     5% of the risk                                       nor would a reader
     a tenth of the error asked for                       nor would the answer
+    1e-6 of the best constant's risk                     rounding
 
 Otherwise S is doubled, up to the most that the profile allows; then the study says that it was not
 enough, and how much the last doubling changed.
@@ -24,7 +25,7 @@ import numpy as np
 from headcount.studies.decomposition import Measured
 from headcount.studies.learning_design import Effort
 
-OF_INTERVAL, OF_RISK, OF_ERROR = 0.5, 0.05, 0.1
+OF_INTERVAL, OF_RISK, OF_ERROR, NEGLIGIBLE = 0.5, 0.05, 0.1, 1e-6
 Arm = tuple[int, int]  # size on the axis, samples (0: fresh data)
 
 
@@ -77,23 +78,27 @@ Risks = Callable[[Sequence[Arm], Effort], dict[Arm, np.ndarray]]
 
 
 def enough_effort(
-    arms: Sequence[Arm], risks: Risks, rate: float, steps: tuple[int, int], error: float | None
-) -> EnoughEffort:
-    """Double the steps from the first number up to the last. `risks` trains arms: [seeds] each."""
+    arms: Sequence[Arm], risks: Risks, rate: float, steps: tuple[int, int], error: float | None,
+    trivial: float,
+) -> EnoughEffort:  # fmt: skip
+    """Double the steps from the first number up to the last. `risks` trains arms: [seeds] each;
+    `trivial` is the risk of the best constant.
+    """
+    known = max(OF_ERROR * (error or 0.0), NEGLIGIBLE * trivial)
     now, most = steps
     before = risks(arms, Effort(rate, now // 2))
     while True:
         effort = Effort(rate, now)
         found = risks(arms, effort)
-        changes = tuple(_change(arm, before[arm], found[arm], error) for arm in arms)
+        changes = tuple(_change(arm, before[arm], found[arm], known) for arm in arms)
         reached = EnoughEffort(effort, changes)
         if reached.enough or 2 * now > most:
             return reached
         before, now = found, 2 * now
 
 
-def _change(arm: Arm, before: np.ndarray, now: np.ndarray, error: float | None) -> Change:
+def _change(arm: Arm, before: np.ndarray, now: np.ndarray, known: float) -> Change:
     risk = Measured.over(now)
     reach = (risk.interval.high - risk.interval.low) / 2 if risk.interval else 0.0
-    limits = (OF_INTERVAL * reach, OF_RISK * abs(risk.value), OF_ERROR * (error or 0.0), 1e-30)
-    return Change(arm[1], Measured.over(now - before), max(limits))
+    allowed = max(OF_INTERVAL * reach, OF_RISK * abs(risk.value), known)
+    return Change(arm[1], Measured.over(now - before), allowed)

@@ -13,11 +13,13 @@ stopped.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from headcount.core.arguments import checked
@@ -41,6 +43,7 @@ from headcount.studies.learning_design import Design as Design
 from headcount.studies.learning_design import planned as planned
 from headcount.studies.sample_planner import SamplesNeeded, samples_needed
 from headcount.theory.sample_bounds import SampleClaim, effective_samples
+from headcount.train.population import exact_risk
 from headcount.train.run_spec import RunSpec
 
 
@@ -152,6 +155,8 @@ class _Study:
         self.design, self.folder, self.engine, self.say = design, folder, engine, say
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "runs.sqlite"
+        self.weights = self.store.with_name(self.store.name + ".weights")
+        self._exact: dict[str, float] = {}
 
     def run(self) -> FiniteSample:
         d = self.design
@@ -176,7 +181,7 @@ class _Study:
         notes = tuple(dict.fromkeys(floor.why for floor in floors.values() if floor.why))
         return FiniteSample(d.name, d.model, d.profile, d.axis, d.noise, d.series, reached,
                             tuple(points), tuple(self.bounds(points, effort)), needed, notes,
-                            self.trivial(points))  # fmt: skip
+                            self.trivial)  # fmt: skip
 
     def pilot(self) -> float:
         """The learning rate whose worst pilot run on fresh data is best."""
@@ -196,13 +201,17 @@ class _Study:
         def risks(arms: Sequence[Arm], effort: Effort) -> dict[Arm, np.ndarray]:
             return self.risks(arms, effort, seeds)
 
-        return enough_effort(arms, risks, rate, STEPS[d.profile], d.error)
+        return enough_effort(arms, risks, rate, STEPS[d.profile], d.error, self.trivial)
 
     def risks(self, arms: Sequence[Arm], effort: Effort, seeds: int) -> dict[Arm, np.ndarray]:
         """The risk of every seed [seeds] of each (size, samples)."""
         used = range(self.design.first_seed, self.design.first_seed + seeds)
         specs = {arm: [self.design.spec(*arm, effort, s) for s in used] for arm in arms}
-        losses = self.losses([spec for group in specs.values() for spec in group])
+        every = [spec for group in specs.values() for spec in group]
+        losses = self.losses(every)
+        if self.design.exact:
+            losses |= {spec.content_hash: self.exact_risk(spec) for spec in every
+                       if spec.train.data.samples}  # fmt: skip
         return {arm: np.array([losses[spec.content_hash] for spec in group])
                 for arm, group in specs.items()}  # fmt: skip
 
@@ -256,7 +265,17 @@ class _Study:
         )
         return dataclasses.replace(found, dominant=str(near.dominant))
 
-    def trivial(self, points: Sequence[RiskPoint]) -> float:
+    def exact_risk(self, spec: RunSpec) -> float:
+        """The expected loss of stored weights; they stay once computed."""
+        id = spec.content_hash
+        if id not in self._exact:
+            model = load(self.weights / id)
+            d = self.design
+            self._exact[id] = float(_exact_risk(model, d.target, d.length))
+        return self._exact[id]
+
+    @functools.cached_property
+    def trivial(self) -> float:
         """The variance of clean answers, on test sequences of a seed of its own."""
         import jax
 
@@ -275,12 +294,15 @@ class _Study:
         for point in points:
             size = next(iter(point.at.values()), point.n or 0)
             spec = d.spec(size, d.samples_at(size), effort, d.first_seed)
-            place = self.store.with_name(self.store.name + ".weights") / spec.content_hash
+            place = self.weights / spec.content_hash
             if place.exists():
                 claims = of_weights(load(place), d.target, d.length, point.effective or 1,
                                     independent=not d.series, noise=bool(d.noise))  # fmt: skip
                 found += [(point.n, claim) for claim in claims]
         return found
+
+
+_exact_risk = eqx.filter_jit(exact_risk)  # compiled once for a model
 
 
 def _count(n: float | None) -> str:

@@ -1,11 +1,12 @@
 """The checked question of a finite-sample study, and the runs that it asks for."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from headcount.core.errors import require, unknown
+from headcount.core.errors import InputError, require, unknown
 from headcount.core.overrides import merged
 from headcount.core.spec import plain
 from headcount.lab.judge.statistics import FEWEST_SEEDS
@@ -13,7 +14,9 @@ from headcount.lab.study import Profile
 from headcount.memory.named import targets
 from headcount.memory.named.observed import Noisy, Series
 from headcount.memory.target import AbstractTarget, Family
+from headcount.train.population import check_population
 from headcount.train.run_spec import RunSpec, read_model
+from headcount.train.weights import structure
 
 AXES = {"heads": "heads", "neurons": "hidden", "layers": "layers"}  # axis → field of the model
 SIZES = {
@@ -95,6 +98,18 @@ class Design:
         """Sizes with a model of their own."""
         return self.sizes[:1] if self.axis == "n" else self.sizes
 
+    @functools.cached_property
+    def exact(self) -> bool:
+        """Are expectations exact: a linear memory of independent tokens and a linear model? Then
+        fresh data are the whole law, and the risk of weights is a formula: no sample is drawn.
+        """
+        skeleton = structure(read_model(self.model_at(self.models[0])), self.target)
+        try:
+            check_population(self.target, skeleton, self.length, 0)
+        except InputError:
+            return False
+        return True
+
     def model_at(self, size: int) -> dict[str, Any]:
         return self.model if self.axis == "n" else merged(self.model, {AXES[self.axis]: size})
 
@@ -110,7 +125,9 @@ class Design:
             "data": {"samples": samples}, "evaluation": {"batches": 40}, "log": 4,
             "effort": {"smoke": "low", "laptop": "medium", "full": "high"}[self.profile],
         }  # fmt: skip
-        memory = plain(self.observed)
+        whole = self.exact and not samples
+        memory = plain(self.target if whole else self.observed)
+        train |= {"loss": "population"} if whole else {}
         return RunSpec.from_values(
             {"memory": memory, "model": self.model_at(size), "train": train, "seed": seed}
         )

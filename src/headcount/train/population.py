@@ -28,7 +28,7 @@ from headcount.memory.named.base import AbstractNamed
 from headcount.memory.read import AbstractRead
 from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
-from headcount.model.baselines import Heads
+from headcount.model.baselines import Heads, LinearFilter
 from headcount.model.embedding import LinearEmbedding
 from headcount.model.ffn import NoFFN
 from headcount.model.transformer import Transformer
@@ -104,6 +104,12 @@ def _member(target: object) -> Any:
     return target.target if isinstance(target, AbstractNamed) else target
 
 
+def exact_risk(model: Answers, target: AbstractTarget, length: int) -> jax.Array:
+    """E (answer - y)^2 of given weights, where `check_population` has nothing to say."""
+    between = gap(model, target.evaluate, target.read, length, target.dim)
+    return population_loss(between, variance_of(target))
+
+
 def check_population(target: object, model: object, length: int, samples: int) -> None:
     """Refuse, with all the reasons, where the formula does not hold."""
     reasons = [*_of_target(target, length), *_of_model(model)]
@@ -114,7 +120,7 @@ def check_population(target: object, model: object, length: int, samples: int) -
             f"loss population: {', and '.join(reasons)}",
             "a fixed or essential memory with linear readout on independent inputs, read at one"
             " position, and a linear model (attention dp-free, ffn none, norm none, real tokens; or"
-            " bare heads)",
+            " bare heads or a filter)",
             "change these, or use loss squared",
         )
 
@@ -137,6 +143,8 @@ def _of_target(target: object, length: int) -> list[str]:
 
 
 def _of_model(model: object) -> list[str]:
+    if isinstance(model, LinearFilter):
+        return []
     if isinstance(model, Heads):
         return (
             []
