@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Test processes; each computes on one thread (tests/conftest.py), which is quicker than one process on many.
 WORKERS ?= 2
 
-.PHONY: setup reproduce test test-slow browser-test export-test docs notebooks lint bench lock clean
+.PHONY: setup reproduce style test test-slow browser-test export-test docs notebooks lint bench lock clean
 
 setup: $(READY)
 
@@ -20,13 +20,21 @@ $(READY): requirements.lock pyproject.toml
 reproduce: setup
 	$(BIN)/headcount reproduce
 
-lint: setup
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check --quiet src tests benchmarks
+lint: style
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+style: setup
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check --quiet src tests benchmarks
+
+# Processes that tests start read modules that are compiled already.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+
+# mypy takes half a minute the first time, on one core: it runs beside the tests, and speaks after them.
+test: style
+	@told=$$(mktemp); $(BIN)/mypy >$$told 2>&1 & mypy=$$!; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal; tests=$$?; \
+	wait $$mypy; types=$$?; cat $$told; rm $$told; test $$tests -eq 0 -a $$types -eq 0
 
 test-slow: setup
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600

@@ -29,9 +29,12 @@ def registers(code: str) -> bool:
     return bool(re.search(r"@[\w.]+\.register\b", code))
 
 
-@pytest.mark.parametrize(
-    "code", [block for block in blocks("python") if not registers(block.values[0])]
-)
+# The first thing that a reader tries, and what adds to a registry.
+ALONE = [next(blocks("python")), *(b for b in blocks("python") if registers(b.values[0]))]
+TOGETHER = [b for b in blocks("python") if b.id not in {alone.id for alone in ALONE}]
+
+
+@pytest.mark.parametrize("code", TOGETHER)
 def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     """In this process, as the commands below; every warning is an error here too."""
     monkeypatch.chdir(tmp_path)
@@ -39,9 +42,7 @@ def test_python_blocks_run(code, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "code", [next(blocks("python")), *(b for b in blocks("python") if registers(b.values[0]))]
-)
+@pytest.mark.parametrize("code", ALONE)
 def test_python_blocks_run_in_a_process_of_their_own(code, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path
@@ -50,12 +51,12 @@ def test_python_blocks_run_in_a_process_of_their_own(code, tmp_path):
     assert done.stdout
 
 
-COMMANDS = [
+COMMANDS = dict.fromkeys(
     line.split("#")[0].strip()
     for block in blocks("bash")
     for line in block.values[0].splitlines()
     if line.startswith("headcount ")
-]
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

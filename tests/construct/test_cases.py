@@ -90,7 +90,7 @@ def test_float32_model_is_as_good_as_told(index):
     )
 
 
-SAVED = ("recall", "prop42:read=all", "fixed:lags=1+3", "fixed:lags=4", "adaptive")
+SAVED = ("recall", "prop42:read=all", "fixed:lags=1+3", "fixed:lags=4")
 
 
 @pytest.mark.parametrize(

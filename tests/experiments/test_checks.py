@@ -2,6 +2,8 @@
 trained.
 """
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from headcount.core.errors import InputError
 from headcount.core.overrides import merged
 from headcount.experiments import CHECKS, EXPERIMENTS, STUDIES, chosen, studies_of
 from headcount.experiments.further.bias import bias_numbers, trivial_loss
-from headcount.experiments.further.depth import composed_numbers, split
+from headcount.experiments.further.depth import composed_numbers as computed_numbers
+from headcount.experiments.further.depth import split
 from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.run_studies import FAMILY, planned
 from headcount.lab.study import Profile
@@ -17,6 +20,7 @@ from headcount.memory.kernels import kernels
 from headcount.train.run import train
 from headcount.train.run_spec import RunSpec
 
+composed_numbers = functools.cache(computed_numbers)  # several tests read the same ones
 TRAINED = ("depth", "heads", "bias", "failures")
 
 
@@ -72,7 +76,7 @@ def test_specs_of_the_checks_validate(name, profile):
     assert profile is not Profile.SMOKE or len(study.arms) <= 3
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", TRAINED[:-1])  # those of the last in test_failures.py
 def test_one_arm_of_each_trains(name):
     (study,) = STUDIES[name](Profile.SMOKE)
     spec = RunSpec.from_values(
@@ -120,7 +124,7 @@ def test_a_layer_that_adds_its_input_reaches_lag_four_with_four_heads():
 @pytest.mark.parametrize(
     ("lag", "float32", "bfloat16"),
     [
-        (2, 1.1e-9, 0.0031),
+        pytest.param(2, 1.1e-9, 0.0031, marks=pytest.mark.slow),
         (4, 0.0136, 0.442),
         pytest.param(8, 0.7931, 0.8102, marks=pytest.mark.slow),
     ],
@@ -138,11 +142,11 @@ def test_two_layers_reach_what_one_does_not():
     assert two.bfloat16 < one.bfloat16
     assert two.floor == two.float32
     assert "as it draws them" in two.note
-    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
 
 
 @pytest.mark.slow
 def test_layers_compose_as_the_formats_hold_them():
+    assert composed_numbers(2, 2).possible < 1e-3  # lag 1 twice, 4 heads each
     one, two, three = (composed_numbers(8, layers) for layers in (1, 2, 3))
     assert two.possible < two.float32 < two.bfloat16 <= one.bfloat16 * (1 + 1e-12)
     # unrounded weights of 1e38 are no floor
@@ -153,8 +157,15 @@ def test_layers_compose_as_the_formats_hold_them():
     assert "as it draws them" in two.note
 
 
-@pytest.mark.parametrize("bias", ["lin", "log1p"])
-@pytest.mark.parametrize("kernel", ["exp:0.5", "power:0.5"])
+@pytest.mark.parametrize(
+    ("kernel", "bias"),
+    [
+        ("exp:0.5", "lin"),
+        ("power:0.5", "log1p"),
+        pytest.param("exp:0.5", "log1p", marks=pytest.mark.slow),
+        pytest.param("power:0.5", "lin", marks=pytest.mark.slow),
+    ],
+)
 def test_bounds_of_biases_hold_for_heads_beside_a_residual(kernel, bias):
     rho, lags = kernels.build(kernel).values(64)[1:], np.arange(1, 64)
     numbers = bias_numbers(kernel, bias, 2, 64)
@@ -166,7 +177,13 @@ def test_bounds_of_biases_hold_for_heads_beside_a_residual(kernel, bias):
     assert numbers.lower <= numbers.possible <= best * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("bias", ["lin", "log", "alibi", "t5", "none", "kerple-log", "peak"])
+@pytest.mark.parametrize(
+    "bias",
+    [
+        *("lin", "log", "alibi", "t5", "none", "peak"),
+        pytest.param("kerple-log", marks=pytest.mark.slow),  # quick below
+    ],
+)
 def test_floors_of_biases_lie_between_0_and_the_residual_alone(bias):
     numbers = bias_numbers("power:1.2", bias, 2, 64)
     assert 0 <= numbers.possible < trivial_loss("power:1.2", 64)

@@ -39,14 +39,20 @@ def test_neurons_do_not_change_what_four_heads_can_do():
     assert neurons.lower is None
 
 
-def test_floors_of_4a_and_4b():
-    assert kernel_numbers(experiment_4a.KERNEL, "lin", 8, 1000).possible < 1e-6
+def test_floors_of_4b():
     light = functools.partial(kernel_numbers, experiment_4b.KERNEL, window=experiment_4b.LENGTH)
     assert light("log1p", 1).possible == pytest.approx(1.0e-7, rel=0.02)
     assert light("lin", 1).possible == 0
     assert light("log1p", 2).float32 < light("log1p", 1).float32
-    assert pytest.approx(7.484, abs=1e-3) == experiment_4a.ENERGY
     assert pytest.approx(1 / (1 - np.exp(-10))) == experiment_4b.ENERGY
+
+
+@pytest.mark.parametrize(
+    ("heads", "most"), [(2, 0.213), pytest.param(8, 1e-6, marks=pytest.mark.slow)]
+)
+def test_floors_of_4a(heads, most):
+    assert pytest.approx(7.484, abs=1e-3) == experiment_4a.ENERGY
+    assert 0 < kernel_numbers(experiment_4a.KERNEL, "lin", heads, 1000).possible < most
 
 
 @pytest.mark.slow

@@ -165,7 +165,7 @@ def test_the_registration_covers_every_tuned_arm(id):
     assert {name.removeprefix(f"{id}/") for name in names} == {arm.name for arm in full.arms}
 
 
-@pytest.mark.parametrize("id", BOTH)
+@pytest.mark.parametrize("id", [pytest.param("4a", marks=pytest.mark.slow), "4b"])
 def test_an_arm_trains(id):
     study = BOTH[id].as_meant(Profile.SMOKE)
     spec = next(run.spec for run in planned(study) if run.arm == study.arms[0].name)

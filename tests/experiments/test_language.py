@@ -98,7 +98,8 @@ def test_a_run_on_text_by_its_size(profile, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("experiment", "name"), [(experiment_1a, "wide"), (experiment_3b, "dp-free")]
+    ("experiment", "name"),
+    [pytest.param(experiment_1a, "wide", marks=pytest.mark.slow), (experiment_3b, "dp-free")],
 )
 def test_one_arm_trains(experiment, name):
     study = experiment.studies(Profile.SMOKE)[-1]

@@ -49,7 +49,7 @@ def test_rounding_and_the_plateau_are_left_out():
 
 
 def test_a_fixed_lag_against_heads():
-    fixed = fixed_lag(1, "lin", (1, 2, 3))
+    fixed = fixed_lag(1, "lin", (1, 2))
     assert fixed.family is Family.FIXED
     assert fixed.measured[0] == pytest.approx(1.0)  # H <= T: Theorem A
     assert all(low <= m for low, m in zip(fixed.lower, fixed.measured, strict=True))

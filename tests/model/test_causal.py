@@ -113,7 +113,7 @@ def test_blocks_never_look_ahead():
         )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", [pytest.param("float32", marks=pytest.mark.slow), "bfloat16"])
 def test_smaller_floats_keep_their_type(dtype, monkeypatch):
     layer, x = layer_and_stream("rope", "softmax-sink")
     layer, x = jax.tree.map(lambda w: w.astype(dtype) if eqx.is_inexact_array(w) else w, (layer, x))

@@ -70,7 +70,10 @@ def test_error_falls_exponentially_in_the_heads(declared):
     assert slope(declared) == pytest.approx(declared.rate, rel=declared.within)
 
 
-@pytest.mark.parametrize("declared", WINDOWS, ids=name)
+@pytest.mark.parametrize(
+    "declared",
+    [pytest.param(d, id=name(d), marks=() if d.lags == 100 else pytest.mark.slow) for d in WINDOWS],
+)
 def test_rate_falls_as_one_over_log_window(declared):
     assert slope(declared) == pytest.approx(declared.rate, rel=declared.within)
 

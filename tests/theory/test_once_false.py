@@ -54,7 +54,9 @@ def test_a_slow_power_law_is_one_log_head(exponent):
     assert made.lower_bound.value == 0
 
 
-@pytest.mark.parametrize(("lag", "budget"), [(3, 100.0), (2, 12.0)])
+@pytest.mark.parametrize(
+    ("lag", "budget"), [pytest.param(3, 100.0, marks=pytest.mark.slow), (2, 12.0)]
+)
 def test_sup_norm_admits_slow_heads_on_all_lags(lag, budget):
     """Once 0.3414 for lag 3; rates from 0.1 on give 0.3157, tail included: each curve falls."""
     lags = np.arange(1.0, 3000.0)
@@ -65,7 +67,7 @@ def test_sup_norm_admits_slow_heads_on_all_lags(lag, budget):
     assert 0.9 * exists < claim.value <= exists * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("lag", [3, 4, 6])
+@pytest.mark.parametrize("lag", [3, 4, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_window_that_ends_with_the_lag(lag):
     """Once 'at least 1' with as many heads as the lag; nodes near 1 leave one over a binomial."""
     nodes = 1 - 0.05 * np.arange(lag)

@@ -131,11 +131,11 @@ def test_the_best_heads_for_a_format_are_not_the_best_heads():
 @pytest.mark.parametrize(
     ("lag", "dtype", "known"),
     [
-        (2, Dtype.BFLOAT16, 0.0031),
-        (4, Dtype.FLOAT32, 0.0136),
+        pytest.param(2, Dtype.BFLOAT16, 0.0031, marks=pytest.mark.slow),
+        pytest.param(4, Dtype.FLOAT32, 0.0136, marks=pytest.mark.slow),
         (4, Dtype.BFLOAT16, 0.442),
         (8, Dtype.FLOAT32, 0.7931),
-        (8, Dtype.BFLOAT16, 0.8102),
+        pytest.param(8, Dtype.BFLOAT16, 0.8102, marks=pytest.mark.slow),
     ],
 )
 def test_penalised_fits_are_as_good_as_any_known(lag, dtype, known):

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 from scipy.special import erf, expit, logsumexp
 
@@ -21,6 +23,8 @@ EPSILON = 1e-5
 
 def forward(model: Transformer, x: np.ndarray, read: AbstractRead) -> np.ndarray:
     """[B, N, d] or [B, N] → [B, R, o] in float64."""
+    # once: a single number of a jax array costs a compiled call
+    model = jax.tree.map(lambda leaf: np.asarray(leaf) if eqx.is_array(leaf) else leaf, model)
     rows = read.rows(x.shape[1])
     return np.stack([_sequence(model, sequence)[rows] for sequence in np.asarray(x)])
 

@@ -35,7 +35,10 @@ def kernel(heads, B, length=64):
     return s[1:], (s[1:, None] * T / B) ** -heads.rates @ heads.coefficients
 
 
-@pytest.mark.parametrize(("T", "bias", "count"), [(1, "lin", 2), (2, "lin", 3), (2, "log", 4)])
+@pytest.mark.parametrize(
+    ("T", "bias", "count"),
+    [(1, "lin", 2), pytest.param(2, "lin", 3, marks=pytest.mark.slow), (2, "log", 4)],
+)
 def test_errors_are_those_of_the_doubles(T, bias, count):
     heads = adaptive_for_count(T, bias, count, F32)
     head_sum = HeadSum.of(family(bias), heads.rates, heads.coefficients)

@@ -101,10 +101,11 @@ def test_workers_killed_at_random_times(tmp_path, seed):
     assert figures(store) == undisturbed(specs)
 
 
-def test_driver_killed_at_random_times(tmp_path):
+@pytest.mark.parametrize("kills", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_driver_killed_at_random_times(tmp_path, kills):
     chance, store, log = random.Random(0), tmp_path / "runs.sqlite", tmp_path / "log"
     specs = plan(30)
-    for _ in range(4):
+    for _ in range(kills):
         driver = start(store, 30, seconds=0.05, log=log)
         before = len(computed(log)[0])
         wait_until(

@@ -45,6 +45,7 @@ def cluster():
 
 
 @needs_ray
+@pytest.mark.slow  # a run that kills its own worker is quick, below
 def test_a_worker_killed_in_mid_run_costs_nothing_but_time(cluster, tmp_path):
     store, log, killed, seen = tmp_path / "runs.sqlite", tmp_path / "log", [], set()
     specs = plan(12, seconds=0.2)
@@ -96,9 +97,12 @@ def test_a_node_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
 
 @needs_ray
 def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tmp_path):
+    """And each task computes on one thread, and sends its weights."""
     bad = [ToySpec(value=100, fault="raise"), ToySpec(value=101, fault="die")]
+    engine = RayEngine(cluster)
+    assert engine.size == 2
     done = sweep(
-        [*plan(4), *bad], tmp_path / "runs.sqlite", engine=RayEngine(cluster), runner=Toy()
+        [*plan(4), *bad], tmp_path / "runs.sqlite", engine=engine, runner=Toy(weights=True)
     )
     assert (done.outcomes["failed"], done.missing, done.complete) == (2, 0, False)
     from headcount.lab.sweep.results import status
@@ -106,6 +110,13 @@ def test_errors_and_deaths_of_runs_are_recorded_and_the_rest_goes_on(cluster, tm
     told = {failure.id: failure.error for failure in status(tmp_path / "runs.sqlite").failures}
     assert "value 100 is unlucky" in told[content_hash(bad[0])]
     assert "on each of 3 attempts" in told[content_hash(bad[1])]
+    with Store(tmp_path / "runs.sqlite", read_only=True) as store:
+        good = [row for row in store.rows()[0] if row.id not in told]
+        assert {row.id for row in good} == {content_hash(spec) for spec in plan(4)}
+        for row in good:
+            assert (store.weights / row.id / "model.safetensors").read_bytes() == row.id.encode()
+            assert row.record["versions"]["threads"] == "1"
+            assert "--xla_cpu_multi_thread_eigen=false" in row.record["versions"]["flags"]
 
 
 @needs_ray
@@ -125,18 +136,6 @@ def test_the_command_keeps_stdout_for_its_document_though_ray_prints(cluster, tm
     assert done.returncode == 1
     assert json.loads(done.stdout)["outcomes"]["failed"] == 1
     assert done.stderr.splitlines()[-1].startswith("error: 1 of 2 runs failed")
-
-
-@needs_ray
-def test_a_task_computes_on_one_thread_and_the_cores_are_counted(cluster, tmp_path):
-    engine = RayEngine(cluster)
-    assert engine.size == 2
-    sweep(plan(1), tmp_path / "runs.sqlite", engine=engine, runner=Toy(weights=True))
-    with Store(tmp_path / "runs.sqlite", read_only=True) as store:
-        (row,), _ = store.rows()
-        assert (store.weights / row.id / "model.safetensors").read_bytes() == row.id.encode()
-    assert row.record["versions"]["threads"] == "1"
-    assert "--xla_cpu_multi_thread_eigen=false" in row.record["versions"]["flags"]
 
 
 @needs_ray

@@ -30,7 +30,16 @@ def relative(exponent: float, heads: int) -> float:
     return bound.value / np.abs(problem.target).sum()
 
 
-@pytest.mark.parametrize("heads", [1, 2, 4, 8, 12])
+@pytest.mark.parametrize(
+    "heads",
+    [
+        1,
+        4,
+        pytest.param(2, marks=pytest.mark.slow),
+        pytest.param(8, marks=pytest.mark.slow),
+        pytest.param(12, marks=pytest.mark.slow),
+    ],
+)
 def test_inverse_square_root(heads):
     assert STUDY[heads - 1] <= relative(0.5, heads) < 1.1 * STUDY[heads - 1]
 
@@ -45,12 +54,12 @@ def test_inverse_square_root_all(heads):
     ("exponent", "heads", "tol"),
     [
         (0.5, 2, 1e-2),
-        (0.5, 5, 1e-4),
-        (1.5, 3, 1e-2),
+        pytest.param(0.5, 5, 1e-4, marks=pytest.mark.slow),
+        pytest.param(1.5, 3, 1e-2, marks=pytest.mark.slow),
         (1.5, 6, 1e-4),
         (3.0, 1, 1e-2),
         (3.0, 3, 1e-4),
-        (3.0, 7, 1e-6),
+        pytest.param(3.0, 7, 1e-6, marks=pytest.mark.slow),
     ],
 )
 def test_too_few_heads_for_a_tolerance(exponent, heads, tol):

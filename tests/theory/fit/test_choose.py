@@ -75,7 +75,7 @@ CASES = [
         pytest.param(
             problem,
             id=f"{problem.kernel.kind}-{problem.family.name}-{problem.norm}",
-            marks=pytest.mark.slow if problem.kernel.kind in ("osc", "exp") else (),
+            marks=pytest.mark.slow if problem.kernel.kind in ("osc", "exp", "power") else (),
         )
         for problem in CASES
     ],
@@ -123,7 +123,7 @@ def test_lowest_rate_is_obeyed():
     ("name", "window"),
     [
         ("log", None),
-        ("log1p", 1000),
+        pytest.param("log1p", 1000, marks=pytest.mark.slow),
         pytest.param("log1p", None, marks=pytest.mark.slow),
         pytest.param("log", 1000, marks=pytest.mark.slow),
     ],
