@@ -97,9 +97,12 @@ class Told:
 
 
 def _asked_error(case: str, now: dict[str, Any]) -> str:
-    """The leaf of a fit that the search makes small; nothing for other answers."""
+    """The leaf of a fit that the search makes small; nothing for other answers. With a tolerance
+    it is the number of heads."""
     if "norm" not in now:
         return ""
+    if "--tol" in case:
+        return "heads"
     short = re.search(r"--dtype (\w+)", case)
     return f"rounding.{short[1]}.{now['norm']}" if short else f"error.{now['norm']}"
 

@@ -165,6 +165,8 @@ def test_what_a_line_covers(told, now, covered):
         ("as good", "fit x", "error.l2", {"error.l1": 1.0, "error.l2": 9.0}, True),
         ("as good", "fit x", "error.l1", {"error.l1": 0.9}, True),
         ("as good", "fit x", "error.l2", {"error.l1": 1.1, "error.l2": 9.0}, False),
+        ("as good", "fit x --tol 2", "error.l1", {"error.l1": 1.1}, True),
+        ("as good", "fit x --tol 2", "error.l1", {"error.l1": 0.9, "heads": 5}, False),
         ("as good", "fit x --dtype float32", "error.l1", {"error.l1": 1.1}, True),
         ("as good", "fit x --dtype float32", "error.l1", {"rounding.float32.l1": 3.0}, False),
         ("proves more", "fit x", "lower_bound.method", {"lower_bound.value": 0.7}, True),
@@ -174,7 +176,7 @@ def test_what_a_line_covers(told, now, covered):
 def test_as_good_and_proves_more_are_checked(kind, case, path, now, covered):
     stored = {
         "norm": "l1", "error.l1": 1.0, "error.l2": 1.0, "rounding.float32.l1": 2.0,
-        "lower_bound.value": 0.5, "lower_bound.method": "dual",
+        "lower_bound.value": 0.5, "lower_bound.method": "dual", "heads": 4,
     }  # fmt: skip
     told = Told("fit*", "*", Kind(kind), "why")
     difference = Difference(case, path, stored[path], now.get(path, "other"))
