@@ -14,9 +14,9 @@ from tests.golden.compare import (
     Difference,
     Kind,
     Told,
-    by_kind,
+    biases_of,
+    by_bias,
     differences,
-    kinds_of,
     leaves,
     read_told,
 )
@@ -32,7 +32,7 @@ def _compared(name: str) -> tuple[list[Difference], dict, dict]:
     """The differences of a case, and its leaves today and as stored."""
     before, now = STORED[name], json.loads(json.dumps(answer(BY_NAME[name])))
     if BY_NAME[name].verb == "plan":
-        before, now = by_kind(before), by_kind(now, kinds_of(before))
+        before, now = by_bias(before), by_bias(now, biases_of(before))
     return differences(name, before, now), leaves(now), leaves(before)
 
 
@@ -117,7 +117,7 @@ def test_what_counts_as_a_difference(now, paths):
     assert [d.path for d in differences("case", BEFORE, now)] == paths
 
 
-def test_a_plan_is_compared_by_what_each_kind_takes():
+def test_a_plan_is_compared_by_what_each_bias_takes():
     rows = [
         {
             "bias": "lin",
@@ -133,12 +133,12 @@ def test_a_plan_is_compared_by_what_each_kind_takes():
     unknown = {**rows[0], "bias": "rope", "reachable": None}
     asked = {"target": "t", "tol": 0.1, "dtype": "float32", "length": 8, "recommended": {}}
     before = {**asked, "rows": [rows[2], other]}
-    now = by_kind({**asked, "rows": [*rows, other, unknown]}, kinds_of(before))
-    (smaller,) = differences("plan", by_kind(before), now)
-    assert (smaller.path, smaller.before, smaller.now) == ("kinds[lin/dot].parameters", 12, 9)
-    lost = by_kind({**asked, "rows": [{**rows[0], "reachable": None}, other]}, kinds_of(before))
-    paths = [d.path for d in differences("plan", by_kind(before), lost)]
-    assert paths == [f"kinds[lin/dot].{f}" for f in ("reachable", "layers", "heads", "parameters")]
+    now = by_bias({**asked, "rows": [*rows, other, unknown]}, biases_of(before))
+    (smaller,) = differences("plan", by_bias(before), now)
+    assert (smaller.path, smaller.before, smaller.now) == ("biases[lin].parameters", 12, 9)
+    lost = by_bias({**asked, "rows": [{**rows[0], "reachable": None}, other]}, biases_of(before))
+    paths = [d.path for d in differences("plan", by_bias(before), lost)]
+    assert paths == [f"biases[lin].{f}" for f in ("reachable", "layers", "heads", "parameters")]
 
 
 @pytest.mark.parametrize(
