@@ -35,7 +35,9 @@ def walks() -> dict[str, tuple[list[str], list[tuple[str, str]]]]:
 def function(step: tuple[str, str]) -> types.FunctionType:
     """The function of a step, without what decorates it."""
     name, path = step
-    found = importlib.import_module(f"headcount.{name[:-3].replace('/', '.')}")
+    # a folder's own file is the folder: by its full name it would be loaded a second time
+    module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    found = importlib.import_module(f"headcount.{module}")
     for part in path.split("."):
         found = getattr(found, part)
     return inspect.unwrap(found)

@@ -22,7 +22,7 @@ SEARCHED = 1e-5  # a search that rests where it began from: relative
 # that differ in the ninth digit do not. So up to twice as much, and a few units of float32.
 ROUNDED, COARSE = {"error_float32", "error_bfloat16", "rounding"}, (0.5, 1e-6)
 # What names a row of a table.
-ROW_NAMES = (("experiment", "variant", "id"), ("bias", "attention"), ("part", "cell"),
+ROW_NAMES = (("experiment", "variant", "id"), ("part", "cell"),
              ("layer", "part", "space"), ("name",))  # fmt: skip
 SIZES = ("layers", "heads", "parameters")  # of a row of a plan
 MISSING = "(missing)"
@@ -97,9 +97,12 @@ class Told:
 
 
 def _asked_error(case: str, now: dict[str, Any]) -> str:
-    """The leaf of a fit that the search makes small; nothing for other answers."""
+    """The leaf of a fit that the search makes small; nothing for other answers. With a tolerance
+    it is the number of heads."""
     if "norm" not in now:
         return ""
+    if "--tol" in case:
+        return "heads"
     short = re.search(r"--dtype (\w+)", case)
     return f"rounding.{short[1]}.{now['norm']}" if short else f"error.{now['norm']}"
 
@@ -118,27 +121,27 @@ def _no_worse(leaf: str, most: dict[str, Any], value: dict[str, Any]) -> bool:
     return a <= b * (1 + SEARCHED) + EXACT[1]
 
 
-def by_kind(plan: dict[str, Any], kinds: set[tuple[str, str]] | None = None) -> dict[str, Any]:
-    """A plan by what was asked: for each kind (bias and attention) whether it is reachable, and the
-    smallest sizes. Which construction does it is no part of that: newer ones join, and the table
-    keeps those that no other beats. `kinds`: of these alone."""
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def by_bias(plan: dict[str, Any], biases: set[str] | None = None) -> dict[str, Any]:
+    """A plan by what was asked: for each bias whether it is reachable, and the smallest sizes.
+    Which construction does it, with which scores, is no part of that: newer ones join, and where
+    one serves a bias dearer ones are not drafted. `biases`: of these alone."""
+    rows: dict[str, list[dict[str, Any]]] = {}
     for row in plan["rows"]:
-        rows.setdefault((row["bias"], row["attention"]), []).append(row)
+        rows.setdefault(row["bias"], []).append(row)
     found = []
-    for kind in sorted(rows if kinds is None else kinds & set(rows)):
-        said = [row["reachable"] for row in rows[kind]]
-        reached = [row for row in rows[kind] if row["reachable"]]
+    for bias in sorted(rows if biases is None else biases & set(rows)):
+        said = [row["reachable"] for row in rows[bias]]
+        reached = [row for row in rows[bias] if row["reachable"]]
         sizes = {name: min((row[name] for row in reached), default=None) for name in SIZES}
         reachable = True if reached else (None if None in said else False)
-        found.append({"bias": kind[0], "attention": kind[1], "reachable": reachable, **sizes})
+        found.append({"name": bias, "reachable": reachable, **sizes})
     asked = {name: plan[name] for name in ("target", "tol", "dtype", "length")}
-    return {**asked, "kinds": found, "recommends": plan["recommended"] is not None}
+    return {**asked, "biases": found, "recommends": plan["recommended"] is not None}
 
 
-def kinds_of(plan: dict[str, Any]) -> set[tuple[str, str]]:
-    """Bias and attention of every row."""
-    return {(row["bias"], row["attention"]) for row in plan["rows"]}
+def biases_of(plan: dict[str, Any]) -> set[str]:
+    """Of every row."""
+    return {row["bias"] for row in plan["rows"]}
 
 
 def read_told(path: Path) -> list[Told]:

@@ -14,9 +14,9 @@ from tests.golden.compare import (
     Difference,
     Kind,
     Told,
-    by_kind,
+    biases_of,
+    by_bias,
     differences,
-    kinds_of,
     leaves,
     read_told,
 )
@@ -32,7 +32,7 @@ def _compared(name: str) -> tuple[list[Difference], dict, dict]:
     """The differences of a case, and its leaves today and as stored."""
     before, now = STORED[name], json.loads(json.dumps(answer(BY_NAME[name])))
     if BY_NAME[name].verb == "plan":
-        before, now = by_kind(before), by_kind(now, kinds_of(before))
+        before, now = by_bias(before), by_bias(now, biases_of(before))
     return differences(name, before, now), leaves(now), leaves(before)
 
 
@@ -117,7 +117,7 @@ def test_what_counts_as_a_difference(now, paths):
     assert [d.path for d in differences("case", BEFORE, now)] == paths
 
 
-def test_a_plan_is_compared_by_what_each_kind_takes():
+def test_a_plan_is_compared_by_what_each_bias_takes():
     rows = [
         {
             "bias": "lin",
@@ -133,12 +133,12 @@ def test_a_plan_is_compared_by_what_each_kind_takes():
     unknown = {**rows[0], "bias": "rope", "reachable": None}
     asked = {"target": "t", "tol": 0.1, "dtype": "float32", "length": 8, "recommended": {}}
     before = {**asked, "rows": [rows[2], other]}
-    now = by_kind({**asked, "rows": [*rows, other, unknown]}, kinds_of(before))
-    (smaller,) = differences("plan", by_kind(before), now)
-    assert (smaller.path, smaller.before, smaller.now) == ("kinds[lin/dot].parameters", 12, 9)
-    lost = by_kind({**asked, "rows": [{**rows[0], "reachable": None}, other]}, kinds_of(before))
-    paths = [d.path for d in differences("plan", by_kind(before), lost)]
-    assert paths == [f"kinds[lin/dot].{f}" for f in ("reachable", "layers", "heads", "parameters")]
+    now = by_bias({**asked, "rows": [*rows, other, unknown]}, biases_of(before))
+    (smaller,) = differences("plan", by_bias(before), now)
+    assert (smaller.path, smaller.before, smaller.now) == ("biases[lin].parameters", 12, 9)
+    lost = by_bias({**asked, "rows": [{**rows[0], "reachable": None}, other]}, biases_of(before))
+    paths = [d.path for d in differences("plan", by_bias(before), lost)]
+    assert paths == [f"biases[lin].{f}" for f in ("reachable", "layers", "heads", "parameters")]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,8 @@ def test_what_a_line_covers(told, now, covered):
         ("as good", "fit x", "error.l2", {"error.l1": 1.0, "error.l2": 9.0}, True),
         ("as good", "fit x", "error.l1", {"error.l1": 0.9}, True),
         ("as good", "fit x", "error.l2", {"error.l1": 1.1, "error.l2": 9.0}, False),
+        ("as good", "fit x --tol 2", "error.l1", {"error.l1": 1.1}, True),
+        ("as good", "fit x --tol 2", "error.l1", {"error.l1": 0.9, "heads": 5}, False),
         ("as good", "fit x --dtype float32", "error.l1", {"error.l1": 1.1}, True),
         ("as good", "fit x --dtype float32", "error.l1", {"rounding.float32.l1": 3.0}, False),
         ("proves more", "fit x", "lower_bound.method", {"lower_bound.value": 0.7}, True),
@@ -174,7 +176,7 @@ def test_what_a_line_covers(told, now, covered):
 def test_as_good_and_proves_more_are_checked(kind, case, path, now, covered):
     stored = {
         "norm": "l1", "error.l1": 1.0, "error.l2": 1.0, "rounding.float32.l1": 2.0,
-        "lower_bound.value": 0.5, "lower_bound.method": "dual",
+        "lower_bound.value": 0.5, "lower_bound.method": "dual", "heads": 4,
     }  # fmt: skip
     told = Told("fit*", "*", Kind(kind), "why")
     difference = Difference(case, path, stored[path], now.get(path, "other"))
