@@ -18,9 +18,8 @@ COMMANDS = {
     "reproduce": "reproduce 4b --profile smoke -o out --workers 1",
 }
 RUN = "memory: exp-4b\nmodel: {attention: dp-free, ffn: none, width: 4}\ntrain: {steps: 3}\n"
-PLAN = (
-    "baseline:\n" + "".join(f"  {line}\n" for line in RUN.splitlines()) + "axes: {seed: [0, 1]}\n"
-)
+NESTED = "".join(f"  {line}\n" for line in RUN.splitlines())
+PLAN = f"baseline:\n{NESTED}axes: {{seed: [0, 1]}}\n"
 SCRIPT = """
 set -e
 mount -t tmpfs -o size=2m tmpfs {place}
