@@ -15,7 +15,10 @@ def test_missing_and_infinite_values_are_left_out():
 
 
 def test_the_numbers_of_a_kernel_family():
-    axes = hc.plot.four_numbers("lag", 1, 2, heads=2, learned={2: 0.5}).axes[0]
+    told = []
+    made = hc.plot.four_numbers("lag", 1, 2, heads=2, learned={2: 0.5}, progress=told.append)
+    assert told == ["lag:1", "lag:2"]
+    axes = made.axes[0]
     names = [line.get_label() for line in axes.lines]
     assert "possible (best heads found)" in names
     assert names[-1] == "learned"

@@ -1,6 +1,6 @@
 """Figures to look at in a notebook: `hc.plot.four_numbers("lag", 1, 8)`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headcount.core.arguments import checked
@@ -21,11 +21,13 @@ def four_numbers(
     heads: int = 8,
     budget: float = 1000.0,
     learned: Mapping[int, float] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Any:
     """Promised, possible (with what is proved to be out of reach) and representable errors of a
     kernel family over its parameter: lags `first` to `last` for "lag". Returns a matplotlib figure.
 
-    `learned` are errors that you measured, by parameter; nothing is trained here.
+    `learned` are errors that you measured, by parameter; nothing is trained here. A point takes
+    one or two seconds: `progress=print` tells which one is computed.
     """
     require(
         isinstance(kernel, str) and kernel in kernels.names(),
@@ -42,7 +44,11 @@ def four_numbers(
     from headcount.core.picture import line_plot
 
     values = list(range(first, last + 1))
-    fits = [fit_kernel(f"{kernel}:{v}", bias=bias, heads=heads, budget=budget) for v in values]
+    fits = []
+    for v in values:
+        if progress is not None:
+            progress(f"{kernel}:{v}")
+        fits.append(fit_kernel(f"{kernel}:{v}", bias=bias, heads=heads, budget=budget))
     lines: dict[str, list[float | None]] = {
         "promised by the theorem": [fit.promised.value for fit in fits],
         "possible (best heads found)": [fit.error.l1 for fit in fits],

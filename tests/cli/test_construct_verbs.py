@@ -69,6 +69,7 @@ def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
     assert "recommended:" in shown
     assert "1  needs" in shown
     # the command can be copied: the shell joins its lines
+    assert "\\\\" not in shown
     words = shlex.split(shown[shown.index("headcount build") :].replace("\\\n", " "))
     assert words[:3] == ["headcount", "build", "recall:pairs=2,symbols=3"]
     assert words[-2:] == ["-o", "model"]

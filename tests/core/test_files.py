@@ -1,7 +1,25 @@
+import errno
+from pathlib import Path
+
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.core.files import read_mapping, whole_folder
+from headcount.core.files import read_mapping, whole_folder, write_whole
+
+
+def test_a_file_appears_whole_or_stays_what_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "a.svg"
+    write_whole(path, b"one")
+    assert path.read_bytes() == b"one"
+
+    def full(self, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError, match="No space left"):
+        write_whole(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.svg"]
 
 
 def test_a_folder_appears_whole(tmp_path):

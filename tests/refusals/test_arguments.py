@@ -13,6 +13,7 @@ import safetensors.numpy
 
 import headcount as hc
 from headcount.core.arguments import checked, fits, in_words
+from headcount.core.claims import Claim, Scope, Sense, Status
 from headcount.core.registry import Registry
 
 DATA = ("canonical_json", "content_hash")  # take any value and say themselves what they cannot hold
@@ -48,6 +49,9 @@ def test_every_public_function_and_class_checks_its_arguments(name):
             or issubclass(value, (hc.Spec, Exception))
             or value.__init__.checks_arguments
         )
+
+
+CLAIM = Claim("lag:3", Scope(), Sense.AT_LEAST, 0.5, Status.PROVED, "test", hc.Ref("headcount"), {})
 
 
 def model():
@@ -116,6 +120,11 @@ def model():
         (lambda: model()(jnp.array([[0, -2]]), hc.Last()), "tokens from -2 to 0"),
         (lambda: model()(jnp.array([[0, 1]]), "first"), "read 'first'"),
         (lambda: model()([[0, 1]], hc.Last()), "make it an array"),
+        (lambda: model()(jnp.zeros((0, 3), int), hc.Last()), r"tokens of shape \[0, 3\]"),
+        (lambda: hc.ModelSpec().build(jax.random.key(0), dim=10**14), "at least .* of memory"),
+        (lambda: hc.kernels.build("exp:1").values(True), "length is True"),
+        (lambda: hc.kernels.build("exp:1").values(10**14), "at least .* of memory"),
+        (lambda: CLAIM.answers(3), "a question 3"),
         (lambda: hc.canonical_json(object()), "cannot be written"),
         (lambda: hc.content_hash((lambda held: held.append(held) or held)([])), "holds itself"),
         (lambda: hc.targets.build("fixed:lags=1,readout=" + "triangle(of=" * 40), "deep"),

@@ -3,6 +3,7 @@ other numbers; `--heads 1..16`: the error against the number of heads.
 """
 
 import dataclasses
+import io
 import math
 import os
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from rich.table import Table
 from headcount.cli.common import console, print_json, progress, tell
 from headcount.cli.options import JSON
 from headcount.core.claims import rounded
-from headcount.core.errors import InputError, require
+from headcount.core.errors import require
+from headcount.core.files import write_whole
 from headcount.theory.fit_text import curve_figure, four_numbers, head_rows, title
 
 if TYPE_CHECKING:
@@ -261,9 +263,6 @@ def check_place(path: Path) -> None:
 
 
 def write_figure(made: Any, path: Path) -> None:
-    try:
-        made.savefig(path)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path} ({error})", "a writable file", "choose another place"
-        ) from None
+    content = io.BytesIO()
+    made.savefig(content, format=path.suffix[1:])
+    write_whole(path, content.getvalue())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress, safe, tell
+from headcount.cli.common import console, print_json, printable, progress, tell
 from headcount.cli.options import JSON, LENGTH, TARGET
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def show(target: str, made: "Plan", standard: bool = False) -> None:
     )
     tell(f"words: headcount explain {best.attention}, headcount explain {best.bias}, …")
     for line in broken(f"build it: {made.command(target)}", console.width):
-        console.print(safe(line), soft_wrap=True)
+        # no markup: its escapes would double the backslash
+        console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def broken(command: str, width: int) -> list[str]:

@@ -41,6 +41,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from headcount.core.errors import require, shown
 from headcount.core.refs import Ref
 
 
@@ -302,6 +303,12 @@ class Claim:
     def answers(self, question: Scope) -> Answer:
         """The value for every question about the same subject that the scope reaches, else what is
         missing."""
+        require(
+            isinstance(question, Scope),
+            f"a question {shown(question)}",
+            "a Scope",
+            "ask about a scope, for example that of another claim",
+        )
         gaps = []
         for name, (role, within, _) in FIELDS.items():
             ours, theirs = getattr(self.scope, name), getattr(question, name)

@@ -197,6 +197,26 @@ def whole_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that appears complete, or stays what it was."""
+    working = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+            working = Path(file.name)
+            file.write(content)
+        working.chmod(0o644)
+        working.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path} ({error.strerror or error})",
+            "a writable file and room for it",
+            "choose another place",
+        ) from None
+    finally:
+        if working is not None:
+            working.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def _full_disk(path: Path) -> Iterator[None]:
     """A disk that fills up is no bug: one line, and what was begun is taken away."""

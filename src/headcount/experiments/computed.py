@@ -38,9 +38,8 @@ def script_left_alone() -> Iterator[None]:
     job again where it stands outside `if __name__ == "__main__"`. They need nothing of it.
     """
     main = vars(sys.modules["__main__"])
-    hidden: dict[str, Any] = {
-        name: main.pop(name) for name in ("__file__", "__spec__") if name in main
-    }
+    names: tuple[str, ...] = ("__file__", "__spec__")
+    hidden = {name: main.pop(name) for name in names if name in main}
     main["__spec__"] = None
     try:
         yield

@@ -14,11 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from headcount.core.arguments import checked
 from headcount.core.array_files import read_array
 from headcount.core.errors import InputError, require
 from headcount.core.files import read_text
 from headcount.core.refs import Ref
 from headcount.core.registry import Registry
+from headcount.core.sizes import require_memory
 
 LARGEST = 1e100  # sums and squares of values up to here stay far from overflow
 MOST_VALUES = 2**20  # lags of a kernel that is given as numbers
@@ -55,8 +57,11 @@ class AbstractKernel(abc.ABC):
         """True when rho(0) is defined as 0 because the formula has none (s^-b)."""
         return False
 
+    @checked
     def values(self, length: int) -> np.ndarray:
         """rho(0), …, rho(length-1) in float64."""
+        if length > MOST_VALUES:  # shorter ones fit anywhere
+            require_memory(16 * length, f"a window of {length} lags", "pass a shorter window")
         require(length >= 1, f"a window of {length} lags", "at least 1", "pass a longer window")
         s = np.arange(length, dtype=np.float64)
         values = np.zeros(length)

@@ -53,7 +53,7 @@ def check_call(model: AbstractModel, x: jax.Array, read: AbstractRead) -> None:
         else x.ndim == 2 and jnp.issubdtype(x.dtype, jnp.integer)
     )
     require(
-        good and x.shape[1] >= 1,
+        good and x.shape[0] >= 1 and x.shape[1] >= 1,
         f"tokens of shape {list(x.shape)} and type {x.dtype}",
         wanted,
         "reshape or convert the input",

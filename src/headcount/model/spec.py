@@ -8,6 +8,7 @@ import pydantic
 from headcount.core.arguments import checked
 from headcount.core.errors import require
 from headcount.core.registry import recipe
+from headcount.core.sizes import require_memory
 from headcount.core.spec import Spec
 from headcount.model.attention import Attention
 from headcount.model.biases import biases
@@ -77,6 +78,8 @@ class ModelSpec(Spec):
             "at least 1",
             "for example outputs=1",
         )
+        least = self.width * ((vocabulary or dim) + self.layers * self.heads)  # weights, no fewer
+        require_memory(4 * least, f"a model of {least:.3g} weights", "use a smaller model")
         embed, place, out, *layer_keys = jax.random.split(key, 3 + self.layers)
         position = positions.build(self.position, self.width, place)
         if vocabulary is None:
