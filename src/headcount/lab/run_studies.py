@@ -21,6 +21,7 @@ import numpy as np
 
 from headcount.core.errors import CheckFailed
 from headcount.core.overrides import merged
+from headcount.core.spec import canonical_json
 from headcount.lab.diagnosis import diagnosed
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis
 from headcount.lab.judge.verdict import Outcome, Verdict, judge
@@ -36,7 +37,8 @@ from headcount.lab.study_outcome import (
 )
 from headcount.lab.sweep.driver import Summary, Watcher, sweep
 from headcount.lab.sweep.engine import AbstractEngine
-from headcount.lab.sweep.schema import FINISHED, Row
+from headcount.lab.sweep.progress import Progress
+from headcount.lab.sweep.schema import FINISHED, Row, loads
 from headcount.lab.sweep.store import Store
 from headcount.train.data import source_of
 from headcount.train.run_record import versions
@@ -96,7 +98,7 @@ class StudiesRun:
     """What became of studies that were run together."""
 
     outcomes: tuple[StudyOutcome, ...]
-    summary: Summary | None  # of the last sweep; None where nothing is trained
+    summary: Summary | None  # of the last sweep; None where nothing had to be trained
     versions: dict[str, str]  # of the software that trained
 
 
@@ -154,6 +156,11 @@ def _swept(
     unique = {run.id: run.spec for run in runs}
     if not unique:  # `rates` trains nothing
         return {}, None
+    rows = _finished(unique, store)
+    if len(rows) == len(unique):  # a finished command: no plan of the work, no sweep
+        if watch is not None:
+            watch(Progress(len(unique), before=len(unique)))
+        return rows, None
     summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
     if summary.interrupted:
         raise KeyboardInterrupt
@@ -163,6 +170,15 @@ def _swept(
         rows = {row.id: row for row in opened.rows(set(unique))[0]}
     _require_finished(rows.values())
     return rows, summary
+
+
+def _finished(unique: Mapping[str, RunSpec], store: Path) -> dict[str, Row]:
+    """Whole rows of runs that finished, by content hash."""
+    if not store.exists():
+        return {}
+    with Store(store, read_only=True) as opened:
+        found, _ = opened.rows(set(unique))
+    return {row.id: row for row in found if row.status == FINISHED}
 
 
 def _next_look(studies: Sequence[Study], verdicts: Sequence[Verdict], counts: Counts) -> Counts:
@@ -266,7 +282,13 @@ def _results(
 
 def parameters(arm: Arm) -> int:
     """Trainable numbers of the arm's model, from its shapes alone."""
-    spec = RunSpec.from_values({**arm.run, "seed": 0})
+    return _parameters(canonical_json({**arm.run, "seed": 0}))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parameters(text: str) -> int:
+    """Every claim and every look asks for the same arms."""
+    spec = RunSpec.from_values(loads(text))
     shapes = structure(
         spec.model, source_of(spec.target(), spec.train.length, spec.train.precision)
     )
