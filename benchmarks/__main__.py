@@ -22,6 +22,7 @@ NAMES = (
     "server",
     "finite_sample",
     "store",
+    "report",
 )
 # XLA sizes its pools by the cores it sees, and a second thread costs the small steps of `training`
 # half of their speed.

@@ -7,7 +7,6 @@ known without training is left out: a finished command reads it from the store.
 """
 
 import dataclasses
-import math
 import tempfile
 import time
 from pathlib import Path
@@ -34,9 +33,9 @@ def studies(runs: int = RUNS) -> list[Study]:
     """Those without texts; maps are widened until there are so many runs."""
     found = [s for s in studies_of(list(EXPERIMENTS), Profile.FULL, None, 0) if s.name not in TEXTS]
     maps = [s for s in found if not s.hypotheses and s.seeds]
-    fixed = sum(len(planned(s)) for s in found if s not in maps)
+    fixed = sum(len(s.arms) * len(s.seeds) for s in found if s not in maps)  # of all looks
     each = sum(len(s.arms) * len(s.cells) for s in maps)
-    seeds = tuple(range(1000, 1000 + math.ceil((runs - fixed) / each)))
+    seeds = tuple(range(1000, 1000 + (runs - fixed) // each))
     return [dataclasses.replace(s, seeds=seeds) if s in maps else s for s in found]
 
 

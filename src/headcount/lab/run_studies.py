@@ -11,6 +11,7 @@ verdicts, however often it was interrupted.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 
 from headcount.core.errors import CheckFailed
 from headcount.core.overrides import merged
+from headcount.core.spec import canonical_json
 from headcount.lab.diagnosis import diagnosed
 from headcount.lab.judge.hypothesis import ArmResult, Hypothesis
 from headcount.lab.judge.verdict import Outcome, Verdict, judge
@@ -35,7 +37,8 @@ from headcount.lab.study_outcome import (
 )
 from headcount.lab.sweep.driver import Summary, Watcher, sweep
 from headcount.lab.sweep.engine import AbstractEngine
-from headcount.lab.sweep.schema import FINISHED, Row
+from headcount.lab.sweep.progress import Progress
+from headcount.lab.sweep.schema import FINISHED, Row, loads
 from headcount.lab.sweep.store import Store
 from headcount.train.data import source_of
 from headcount.train.run_record import versions
@@ -58,6 +61,15 @@ class PlannedRun:
     seed: int
     spec: RunSpec
 
+    @functools.cached_property
+    def id(self) -> str:
+        """The content hash of the spec, computed once: stores hold thousands of runs."""
+        return self.spec.content_hash
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        return self.study, self.arm, self.cell, self.seed
+
 
 def first_counts(studies: Sequence[Study]) -> Counts:
     """Seeds of every arm before anything is judged."""
@@ -68,13 +80,16 @@ def first_counts(studies: Sequence[Study]) -> Counts:
 
 def planned(study: Study, counts: Counts | None = None) -> list[PlannedRun]:
     """The runs of a study: arms x cells x seeds. A seed means the same data in every arm."""
-    told = first_counts([study]) if counts is None else counts
+    told, key = first_counts([study]) if counts is None else counts, study.key
+    # the seed is all that differs: settings are checked once per arm and cell
     return [
-        PlannedRun(study.key, arm.name, cell, seed, RunSpec.from_values({**fields, "seed": seed}))
+        PlannedRun(key, arm.name, cell, seed, checked.model_copy(update={"seed": seed}))
         for arm in study.arms
         for cell, changes in study.cells.items()
-        for fields in (merged(arm.run, changes),)
-        for seed in study.seeds[: told[study.key, arm.name]]
+        for seeds in (study.seeds[: told[key, arm.name]],)
+        if seeds
+        for checked in (RunSpec.from_values({**merged(arm.run, changes), "seed": max(seeds)}),)
+        for seed in seeds
     ]
 
 
@@ -83,7 +98,7 @@ class StudiesRun:
     """What became of studies that were run together."""
 
     outcomes: tuple[StudyOutcome, ...]
-    summary: Summary | None  # of the last sweep; None where nothing is trained
+    summary: Summary | None  # of the last sweep; None where nothing had to be trained
     versions: dict[str, str]  # of the software that trained
 
 
@@ -110,8 +125,10 @@ def run_studies(
     counts = first_counts(studies)
     known: Known | None = None
     decided: dict[str, Verdict] = {}  # by the look that decided: more seeds do not change it
+    made: dict[tuple[str, str, str, int], PlannedRun] = {}  # runs of earlier looks
     while True:
-        runs = [run for study in studies for run in planned(study, counts)]
+        plan = (run for study in studies for run in planned(study, counts))
+        runs = [made.setdefault(run.place, run) for run in plan]
         rows, summary = _swept(runs, store, engine, watch)
         known = (numbers or known_numbers)(studies) if known is None else known
         found = judged(studies, runs, rows, known, families or {})
@@ -136,9 +153,14 @@ def _swept(
     runs: Sequence[PlannedRun], store: Path, engine: AbstractEngine | None, watch: Watcher | None
 ) -> tuple[dict[str, Row], Summary | None]:
     """The rows of these runs, by content hash, trained where they are missing."""
-    unique = {run.spec.content_hash: run.spec for run in runs}
+    unique = {run.id: run.spec for run in runs}
     if not unique:  # `rates` trains nothing
         return {}, None
+    rows = _finished(unique, store)
+    if len(rows) == len(unique):  # a finished command: no plan of the work, no sweep
+        if watch is not None:
+            watch(Progress(len(unique), before=len(unique)))
+        return rows, None
     summary = sweep(list(unique.values()), store, engine=engine, watch=watch)
     if summary.interrupted:
         raise KeyboardInterrupt
@@ -148,6 +170,15 @@ def _swept(
         rows = {row.id: row for row in opened.rows(set(unique))[0]}
     _require_finished(rows.values())
     return rows, summary
+
+
+def _finished(unique: Mapping[str, RunSpec], store: Path) -> dict[str, Row]:
+    """Whole rows of runs that finished, by content hash."""
+    if not store.exists():
+        return {}
+    with Store(store, read_only=True) as opened:
+        found, _ = opened.rows(set(unique))
+    return {row.id: row for row in found if row.status == FINISHED}
 
 
 def _next_look(studies: Sequence[Study], verdicts: Sequence[Verdict], counts: Counts) -> Counts:
@@ -233,24 +264,31 @@ def _results(
     """One record per run of the arms that a claim is about."""
     if not study.seeds:
         return []
-    sizes = {arm.name: parameters(arm) for arm in study.arms if arm.name in hypothesis.arms}
+    key, counted = study.key, set(hypothesis.arms)
+    sizes = {arm.name: parameters(arm) for arm in study.arms if arm.name in counted}
     return [
         ArmResult(
             run.arm,
             run.seed,
-            loss_of(rows[run.spec.content_hash], study.metric),
+            loss_of(rows[run.id], study.metric),
             floor=known[run.arm].floor,
-            accuracy=accuracy_of(rows[run.spec.content_hash]),
+            accuracy=accuracy_of(rows[run.id]),
             parameters=sizes[run.arm],
         )
         for run in runs
-        if run.study == study.key and run.arm in sizes
+        if run.study == key and run.arm in sizes
     ]
 
 
 def parameters(arm: Arm) -> int:
     """Trainable numbers of the arm's model, from its shapes alone."""
-    spec = RunSpec.from_values({**arm.run, "seed": 0})
+    return _parameters(canonical_json({**arm.run, "seed": 0}))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parameters(text: str) -> int:
+    """Every claim and every look asks for the same arms."""
+    spec = RunSpec.from_values(loads(text))
     shapes = structure(spec.model, source_of(spec.target(), spec.train.length, spec.train.kept_in))
     return sum(
         math.prod(leaf.shape)
@@ -267,12 +305,12 @@ def _outcome(
     verdicts: Sequence[Verdict],
 ) -> StudyOutcome:
     mine_keys = {h.key for h in study.hypotheses} | {e.key for e in study.existences}
-    arms = []
+    arms, key = [], study.key
     for arm in study.arms if study.seeds else ():
-        mine = [run for run in runs if run.study == study.key and run.arm == arm.name]
+        mine = [run for run in runs if run.study == key and run.arm == arm.name]
         learned = []
         for cell in study.cells:
-            found = [rows[run.spec.content_hash] for run in mine if run.cell == cell]
+            found = [rows[run.id] for run in mine if run.cell == cell]
             summary = summarised(cell, [loss_of(row, study.metric) for row in found], study.ratios)
             accuracies = [
                 a for row in found if (a := accuracy_of(row)) is not None and math.isfinite(a)
@@ -280,7 +318,7 @@ def _outcome(
             mean = float(np.mean(accuracies)) if accuracies else None
             learned.append(dataclasses.replace(summary, accuracy=mean))
         first = next(iter(study.cells))
-        records = [rows[run.spec.content_hash].record for run in mine if run.cell == first]
+        records = [rows[run.id].record for run in mine if run.cell == first]
         finals = tuple(record["final"] for record in records)
         curve = learning_curve(records, study.metric)
         size = parameters(arm)

@@ -59,14 +59,26 @@ export function select(options, chosen, onchange) {
   return made;
 }
 
-/** A table with a head; cells are text, numbers or elements. */
-export function table(columns, rows, { cards = false, best = () => false, caption = "" } = {}) { // cards: one per row on a phone, and never cut
+const whole = new Set(); // captions of tables that were asked for in full
+
+/** A table with a head; cells are text, numbers or elements. Beyond `most` rows a button asks for the rest. */
+export function table(columns, rows, options = {}) {
+  const { most = Infinity, caption = "" } = options;
+  if (rows.length <= most || whole.has(caption)) return full(columns, rows, options);
+  const held = h("div", {}, full(columns, rows.slice(0, most), options),
+    h("button", { type: "button", class: "quiet", onclick: () => { whole.add(caption); replace(held, full(columns, rows, options)); } }, `Show all ${rows.length} rows`));
+  return held;
+}
+
+const LONG = 60; // characters: on a phone such a cell has a line of its own
+
+function full(columns, rows, { cards = false, best = () => false, caption = "" } = {}) { // cards: one per row on a phone, and never cut
   const numeric = columns.map((_, i) => rows.some((r) => typeof r[i] === "number"));
   const made = h("table", cards ? { class: "cards" } : {},
     caption ? h("caption", {}, caption) : null,
     h("thead", {}, h("tr", {}, columns.map((c, i) => h("th", { scope: "col", class: numeric[i] ? "num" : null }, c)))),
     h("tbody", {}, rows.map((row, k) => h("tr", { class: best(k) ? "best" : null }, row.map((cell, i) =>
-      h("td", { class: numeric[i] ? "num" : null, "data-label": typeof columns[i] === "string" ? columns[i] : "" },
+      h("td", { class: numeric[i] ? "num" : typeof cell === "string" && cell.length > LONG ? "long" : null, "data-label": typeof columns[i] === "string" ? columns[i] : "" },
         cell instanceof Node ? cell : typeof cell === "number" ? number(cell) : String(cell ?? "–")))))));
   return h("div", { class: cards ? "scroll whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, made);
 }

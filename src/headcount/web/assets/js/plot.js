@@ -20,7 +20,10 @@ function ticks(low, high, log, room, whole = false) {
   }
   const raw = Math.max((high - low) / Math.max(2, room), whole ? 1 : 0);
   const scale = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * scale).find((s) => s >= raw);
+  const steps = [1, 2, 5, 10].map((m) => m * scale);
+  let step = steps.find((s) => s >= raw * (1 - 1e-9));
+  const count = (s) => Math.floor(high / s + 1e-9) - Math.ceil(low / s - 1e-9) + 1;
+  while (count(step) < 2 && !(whole && step <= 1)) step /= 2; // one mark alone tells no scale
   const made = [];
   for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) made.push(Math.abs(v) < step * 1e-9 ? 0 : v);
   return made;
@@ -86,7 +89,7 @@ function render({ options }, frame, legend, readout, held) {
     svg.append(h("line", { class: "gridline", x1: LEFT, x2: width - RIGHT, y1: py(v), y2: py(v) }),
       h("text", { x: LEFT - 6, y: py(v) + 4, "text-anchor": "end" }, tick(v, y.log)));
   }
-  for (const v of ticks(...xs, x.log, Math.floor(width / 90), true)) {
+  for (const v of ticks(...xs, x.log, Math.floor((width - LEFT) / 56), true)) {
     svg.append(h("line", { class: "axis", x1: px(v), x2: px(v), y1: height - BOTTOM, y2: height - BOTTOM + 4 }),
       h("text", { x: px(v), y: height - BOTTOM + 17, "text-anchor": "middle" }, tick(v, x.log)));
   }
@@ -140,7 +143,8 @@ function follow(svg, shown, px, readout, x, width) {
 
 /** The tokens as dots, and an arc from the reading position to each token it reads: `reads` are
  * (lag, weight, colour?) with weights up to 1. */
-export function arcs(title, x, position, reads, note, { colour = "var(--c1)", width = 360 } = {}) {
+export function arcs(title, x, position, reads, note, { colour = "var(--c1)", width: wished = 360 } = {}) {
+  const width = Math.min(wished, Math.max(280, innerWidth - 70)); // drawn smaller, marks and words would shrink too
   const height = 104, n = x.length, base = 74, t = position - 1;
   const px = (i) => n === 1 ? width / 2 : 10 + i * (width - 20) / (n - 1);
   const top = Math.max(...x.map(Math.abs), 1e-9);
@@ -168,9 +172,10 @@ export function numberLine(title, entries) {
     let low = Math.min(...values) / 2, high = Math.max(...values) * 2;
     const clipped = high / low > 1e12;
     if (clipped) low = high / 1e12;
-    const wide = Math.max(260, frame.clientWidth), left = wide < 480 ? 104 : 150, row = 32;
-    const height = entries.length * row + 30;
-    const px = (v) => left + Math.log(Math.min(Math.max(v, low), high) / low) / Math.log(high / low) * (wide - left - 76);
+    const wide = Math.max(260, frame.clientWidth), narrow = wide < 480; // there, words stand above their line
+    const left = narrow ? 8 : 150, right = narrow ? 12 : 30 + 7 * Math.max(...entries.map((e) => e.value > 0 ? e.told.length : 0));
+    const row = narrow ? 42 : 32, height = entries.length * row + 30;
+    const px = (v) => left + Math.log(Math.min(Math.max(v, low), high) / low) / Math.log(high / low) * (wide - left - right);
     const svg = h("svg", { viewBox: `0 0 ${wide} ${height}`, height, role: "img",
       "aria-label": `${title}: ` + entries.map((e) => `${e.name} ${e.told}`).join("; ") });
     for (const v of ticks(low, high, true, Math.floor((wide - left) / 80))) {
@@ -178,16 +183,16 @@ export function numberLine(title, entries) {
         h("text", { x: px(v), y: height - 8, "text-anchor": "middle" }, tick(v, true)));
     }
     entries.forEach((e, i) => {
-      const mid = i * row + 18;
-      svg.append(h("text", { class: "ink", x: 0, y: mid + 4 }, e.name));
-      if (!(e.value > 0)) { svg.append(h("text", { x: left, y: mid + 4 }, e.told)); return; }
+      const mid = i * row + (narrow ? 30 : 18);
+      svg.append(h("text", { class: "ink", x: 0, y: narrow ? mid - 14 : mid + 4 }, narrow ? `${e.name}: ${e.told}` : e.name));
+      if (!(e.value > 0)) { if (!narrow) svg.append(h("text", { x: left, y: mid + 4 }, e.told)); return; }
       if (e.low !== undefined) {
         const from = e.low > 0 ? px(e.low) : left;
         svg.append(h("rect", { x: from, y: mid - 5, width: Math.max(px(e.value) - from, 2), height: 10, fill: e.color, opacity: 0.35 }));
         if (e.low > 0) svg.append(h("line", { x1: from, x2: from, y1: mid - 9, y2: mid + 9, stroke: e.color, "stroke-width": 3 }));
       }
-      svg.append(h("circle", { cx: px(e.value), cy: mid, r: 6, fill: e.color }),
-        h("text", { class: "ink", x: px(e.value) + 11, y: mid + 4 }, e.told));
+      svg.append(h("circle", { cx: px(e.value), cy: mid, r: 6, fill: e.color }));
+      if (!narrow) svg.append(h("text", { class: "ink", x: px(e.value) + 11, y: mid + 4 }, e.told));
     });
     replace(frame, svg);
   };

@@ -8,7 +8,7 @@ import { verdictTable } from "./studies.js";
 
 export const title = "Runs";
 export const defaults = { store: "", curves: "" };
-const EVERY = 4000;
+const EVERY = 4000, MOST = 24;
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
 export async function show(main, state, context, outer) {
@@ -69,6 +69,6 @@ function draw(result, state, found, choose, act) {
       h("input", { type: "checkbox", "aria-label": `curve of ${line.label || line.id}`, checked: chosen.has(line.id), onchange: (e) => {
         if (e.target.checked) chosen.add(line.id); else chosen.delete(line.id);
         choose([...chosen].slice(0, 12));
-      } }), line.id, line.label, line.outcome ?? line.status, ...names.map((k) => line.final[k] ?? null)]), { caption: "Runs of the store", cards: true })));
+      } }), line.id, line.label, line.outcome ?? line.status, ...names.map((k) => line.final[k] ?? null)]), { caption: "Runs of the store", cards: true, most: MOST })));
   for (const d of result.querySelectorAll("details")) if (open.includes(d.dataset.key)) d.open = true;
 }

@@ -54,7 +54,7 @@ function reproduction(found, state) {
     arms.length ? h("div", { class: "card" }, figure({ title: "Numbers of every arm", x: { label: "arm (row below)" }, y: { label: "error", log: true }, series: [
       { name: "promised", kind: "points", color: "var(--c3)", x: place, y: column("promised") }, { name: "possible", kind: "points", color: "var(--c0)", x: place, y: column("possible") },
       { name: "learned", kind: "points", color: "var(--c1)", x: place, y: column("learned") }] }),
-    table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms" })) : null,
+    table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms", most: 24 })) : null,
     found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => h("figure", {},
       h("img", { src: `api/figure?name=${encodeURIComponent(`${state.folder === "." ? "" : `${state.folder}/`}figures/${name}`)}`, alt: name.replace(/\.svg$/, "").replaceAll("-", " "), loading: "lazy" }))))) : null];
 }
