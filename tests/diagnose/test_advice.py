@@ -131,6 +131,16 @@ def test_adaptive_rivals():
     assert (advised.layers, advised.position, smaller.layers) == (2, "none", 1)
 
 
+@pytest.mark.parametrize(
+    ("lags", "pivot", "layers"), [((2, 5, 5, 8), 0, 1), ((2, 5, 2, 8), 0, 2), ((2, 5, 8, 9), 3, 2)]
+)
+def test_a_value_names_the_lag_in_one_layer_where_each_has_an_interval(lags, pivot, layers):
+    entries = tuple(MapEntry(1, f"quarter {k}", (s,), 0.01, pivot) for k, s in enumerate(lags))
+    found = Diagnosis(Memory.ADAPTIVE, method(), map=entries, addressing=Addressing.LAG)
+    advice = advise(found)
+    assert (advice.layers, advice.heads, advice.dot_product) == (layers, 1, True)
+
+
 def test_recall_by_a_longer_key_claims_nothing():
     rule = RecallFound(0, 2, 1, 0.5, 9.0)
     found = Diagnosis(

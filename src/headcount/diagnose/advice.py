@@ -6,6 +6,7 @@ A model answers at the newest element it sees. Where a series continues itself, 
 """
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -228,6 +229,19 @@ def _without_attention(found: Diagnosis, memory: Memory) -> Advice | None:
     return _by_theorem(found, memory)
 
 
+def _by_intervals(found: Diagnosis) -> bool:
+    """Does the newest value alone pick one lag, and each lag on one interval of it? Then one head
+    is enough: of scores b_s x_t + c_s, with slopes b_s in the order of the intervals, the largest
+    is that of the interval (the upper envelope of lines), and the larger all scores, the clearer.
+    """
+    newest = 1 if found.method.setting is Setting.SELF else 0
+    read = [entry.lags for entry in found.map]
+    if any(entry.pivot != newest for entry in found.map) or any(len(lags) != 1 for lags in read):
+        return False
+    runs = [lags for lags, _ in itertools.groupby(read)]
+    return len(set(runs)) == len(runs)
+
+
 def _by_theorem(found: Diagnosis, memory: Memory) -> Advice | None:
     """Where no weights were written: the depth that Theorem 4.4 gives for adaptive lags; for recall
     by a longer key, induction with a head per element of the key, for which nothing is claimed.
@@ -236,6 +250,9 @@ def _by_theorem(found: Diagnosis, memory: Memory) -> Advice | None:
         return Advice(None, 2, found.recall.key_length, "table", "dot", None, True, None, None)
     if memory is not Memory.ADAPTIVE or not found.map:
         return None
+    if _by_intervals(found):
+        words = "one layer suffices: scores linear in the newest value pick one lag per interval"
+        return Advice(None, 1, 1, "table", "dot", None, True, {"words": words}, None)
     most = max(len(entry.lags) for entry in found.map)
     profile = MemoryProfile(Family.ADAPTIVE, found.nesting + most, found.nesting)
     layers = profile.retrievals + 1

@@ -204,7 +204,8 @@ def _gate_parts(gate: Gate, known: ValueFindings) -> dict[str, Any]:
     for c, (places, levels) in enumerate(zip(gate.lags, gate.p, strict=True)):
         quarter = f"u in [{edges[c]:.2g}, {edges[c + 1]:.2g}) of lag {columns[gate.place].lag}"
         lags = tuple(columns[p].lag for p in places)
-        entries.append(MapEntry(1, quarter, lags, max(levels, default=None)))
+        pivot = columns[gate.place].lag
+        entries.append(MapEntry(1, quarter, lags, max(levels, default=None), pivot))
     union = {lag for entry in entries for lag in entry.lags}
     most = max(len(entry.lags) for entry in entries)
     return {

@@ -192,6 +192,10 @@ def _prepared(samples: Samples, options: Options) -> Problem:
 def _scan(known: ValueFindings, options: Options) -> None:
     known.problem = problem = _prepared(known.samples, options)
     rows = problem.found_in
+
+    def watch(so_far: Scan) -> None:  # an interruption leaves what was found
+        known.first, known.terms = so_far, so_far.terms
+
     found = scan(
         problem.y[rows],
         np.empty((len(rows), 0)),
@@ -201,6 +205,7 @@ def _scan(known: ValueFindings, options: Options) -> None:
         replicates=options.replicates_for(SPENDING["sum"] * options.alpha),
         sequence=None if problem.sequence is None else problem.sequence[rows],
         triples=options.triples,
+        watch=watch,
     )
     known.first, known.terms = found, found.terms
     known.sum_p, known.filter_order = found.steps[0].sum_p, found.steps[-1].whitened

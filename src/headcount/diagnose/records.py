@@ -67,6 +67,7 @@ class MapEntry:
     value: str
     lags: tuple[int, ...]
     p: float | None
+    pivot: int | None = None  # the lag of the pointing element, where it is a real value
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ from headcount.diagnose.records import (
 )
 from headcount.diagnose.sample_size import rows_for_gain, rows_for_nats
 from headcount.diagnose.samples import Note, Setting
+from headcount.diagnose.token_counts import FEW_REPLICATES
 from headcount.diagnose.token_scan import Pointer, TokenMap
 
 WEAK_NATS = 0.01
@@ -174,9 +175,9 @@ def _method(known: TokenFindings, options: Options) -> Method:
         float(len(known.rows)),
         max(known.samples.lags),
         known.rows.size,
-        options.replicates,
+        FEW_REPLICATES if known.gumbel else options.replicates,
         options.alpha,
         {name: share * options.alpha for name, share in SPENDING.items()},
         options.seed,
-        "a Gumbel law of 19 replicates" if known.gumbel else NULLS[known.samples.source.setting],
+        NULLS[known.samples.source.setting] + (", a Gumbel law" if known.gumbel else ""),
     )

@@ -9,7 +9,7 @@ what it is.
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy import stats
@@ -80,8 +80,11 @@ def scan(
     sequence: np.ndarray | None = None,
     pairs: bool = True,
     triples: bool = False,
+    watch: Callable[["Scan"], None] | None = None,
 ) -> Scan:
-    """Steps until nothing is left at level `alpha`, then terms that the others made needless go."""
+    """Steps until nothing is left at level `alpha`, then terms that the others made needless go.
+    `watch` is told what is known after every step.
+    """
     terms: tuple[Term, ...] = ()
     steps: list[Step] = []
     while len(terms) < MOST_TERMS:
@@ -102,6 +105,8 @@ def scan(
         if step.hit.p > alpha:
             break
         terms = _added(terms, step.hit, y, known, features)
+        if watch is not None:
+            watch(Scan(terms, tuple(steps)))
     return Scan(_needed(terms, y, known, features, alpha), tuple(steps))
 
 

@@ -20,12 +20,29 @@ from headcount.diagnose.find_values import Say, cleared
 from headcount.diagnose.records import Addressing, Diagnosis, Trained, Verified
 from headcount.diagnose.samples import Column, Samples, Setting, split
 
-STEPS, BATCH, RATE = 2000, 128, 3e-3
-WIDTH_PER_HEAD, HIDDEN = 16, 64
-MOST_ROWS = 20_000
-START, APART = 4.0, 0.7  # logits of a head at its lags to begin with: the first, and each one less
+BATCH, MOST_ROWS = 128, 20_000
+APART = 0.7  # logits of a head at its lags to begin with: each one less than the one before
 UNTRAINED = ("peak", "none", "no")  # biases that a table stands for
 ADVISED, SMALLER, OTHER = "advised", "one size smaller", "another bias"
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How a model is trained."""
+
+    steps: int
+    rate: float
+    width_per_head: int
+    hidden: int
+    start: float  # logit of a head at its first lag
+    weight_decay: float
+    validation: float  # share of the rows
+    patience: int
+
+
+SWIFT = Effort(2000, 3e-3, 16, 64, 4.0, 0.0, 0.15, 5)
+# real values at known lags: a few thousand rows with noise are learned by heart by a larger model
+STEADY = Effort(6000, 1e-3, 8, 32, 8.0, 0.1, 0.1, 40)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,9 +179,11 @@ def _trained(
     if not size.layers:
         x = x[:, -1:]
     schedule = {"shape": "cosine", "warmup": 100}
-    data = {"test": 0.05, "validation": 0.15, "patience": 5}
-    spec = {"steps": STEPS, "batch": min(BATCH, len(fit) // 2), "lr": RATE, "schedule": schedule,
-            "data": data, "effort": "medium"}  # fmt: skip
+    effort = _effort(size, real)
+    data = {"test": 0.02, "validation": effort.validation, "patience": effort.patience}
+    spec = {"steps": effort.steps, "batch": min(BATCH, len(fit) // 2), "lr": effort.rate,
+            "schedule": schedule, "data": data, "effort": "medium",
+            "optimiser": {"weight_decay": effort.weight_decay}}  # fmt: skip
     given = (x[fit].astype(np.float32) if real else x[fit], y[fit, None])
     run = train(given, fresh(size, x, y, seed), spec, seed)
     answers = np.concatenate(
@@ -178,6 +197,10 @@ def _trained(
     return Trained(size.role, size.layers, size.heads, size.bias, size.attention, loss, count)
 
 
+def _effort(size: Size, real: bool) -> Effort:
+    return STEADY if real and size.attention == "dp-free" else SWIFT
+
+
 def fresh(size: Size, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
     """Random weights, but heads that begin at lags."""
     import equinox as eqx
@@ -185,18 +208,18 @@ def fresh(size: Size, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
 
     from headcount.model.spec import ModelSpec
 
-    heads, length = max(size.heads, 1), x.shape[1]
+    heads, length, real = max(size.heads, 1), x.shape[1], y.dtype.kind == "f"
+    effort = _effort(size, real)
     spec = ModelSpec(
         layers=max(size.layers, 1),
         heads=heads,
-        width=WIDTH_PER_HEAD * heads,
-        hidden=HIDDEN,
+        width=effort.width_per_head * heads,
+        hidden=effort.hidden,
         head_dim=0,
         attention=size.attention,
         bias=f"table:window={length}" if size.bias == "table" else size.bias,
         position=f"learned:longest={length}" if size.position == "learned" else size.position,
     )
-    real = y.dtype.kind == "f"
     sizes = {"dim": x.shape[2]} if real else {"vocabulary": int(x.max()) + 1}
     made = spec.build(
         jax.random.key(seed), **sizes, outputs=1 if real else max(int(y.max()) + 1, 2)
@@ -207,7 +230,7 @@ def fresh(size: Size, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
     table = np.array(bias.table)
     for head, lags in enumerate(size.starts):
         for k, lag in enumerate(lags):
-            table[head, lag] += START - APART * k
+            table[head, lag] += effort.start - APART * k
     return eqx.tree_at(lambda m: m.layers[0].attention.bias.table, made, jax.numpy.asarray(table))
 
 

@@ -7,6 +7,7 @@ from headcount.diagnose.kernel_tail import TailClass
 from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory, Reason
 from headcount.diagnose.samples import Note, Setting
 
+FIRST = 5  # lags of an interrupted search
 MANY = 8  # lags that are named one by one
 
 
@@ -115,6 +116,11 @@ def _undecided(found: Diagnosis, answer: str) -> str:
         words += f"; {answer} depends at least on {_lags(found)}{_explained(found)}"
     elif found.lags:
         words += f" ({_lags(found)})"
+    elif found.reason is Reason.INTERRUPTED and found.profile:
+        striking = sorted(found.profile, key=lambda point: -abs(point[2]))[:FIRST]
+        words += (
+            f" (most striking by themselves so far: lags {listed([s for _, s, _ in striking])})"
+        )
     return words
 
 
