@@ -274,7 +274,7 @@ def remembered(search: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(search)
     def found(*args: P.args, **kwargs: P.kwargs) -> T:
-        answer, refusal = tried(*args, **kwargs)
+        answer, refusal = tried(*args, **kwargs)  # type: ignore[arg-type]
         if refusal is not None:
             raise refusal.with_traceback(None)
         return answer  # type: ignore[return-value]
