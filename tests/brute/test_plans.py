@@ -1,5 +1,6 @@
 """No plan says "unreachable" where a code and a readout of any kind get there: small cases."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import headcount as hc
 from tests.brute.codes import best_error, by_lag, groups
+from tests.brute.referee import contradictions, reached_by_programme, referee
 
 TOL = 0.1
 # In float32 values of size 1 are told apart from here on, with digits to spare.
@@ -64,3 +66,25 @@ def test_no_plan_calls_unreachable_what_a_code_reaches(target, answer, lag, bias
         rows = hc.plan(target, TOL, normaliser="none", length=length).rows
         false = [row.to_json() for row in rows if row.bias == bias and row.reachable is False]
         assert not false, (target, length, false)
+
+
+@pytest.mark.slow
+def test_no_model_contradicts_the_plans_of_random_targets():
+    assert referee(seed=5, count=10) == []
+
+
+def test_the_referee_sees_a_false_no_and_a_false_minimum():
+    made = hc.plan("fixed:lags=1,inputs=uniform", 0.1, length=4, biases=["lin"])
+    assert contradictions(made, None) == []
+    yes = next(row for row in made.rows if row.reachable)
+    no = dataclasses.replace(yes, reachable=False)
+    assert contradictions(dataclasses.replace(made, rows=(yes, no)), None)
+    heads = next(least for least in made.minimum if least.size == "heads")
+    more = dataclasses.replace(heads, least=yes.architecture.heads + 1)
+    assert contradictions(dataclasses.replace(made, minimum=(more,)), None)
+
+
+def test_the_referees_programme_knows_the_published_figures():
+    """docs/proved.md: 0.0106 (lin, lag 3) and 0.5126 at the unit of bfloat16 (lag 2)."""
+    assert 0.0100 < reached_by_programme("lin", 3, 64, 2.0**-24) < 0.0120
+    assert 0.505 < reached_by_programme("lin", 2, 64, 2.0**-9) < 0.52

@@ -12,7 +12,8 @@ import pytest
 import headcount as hc
 from headcount.construct import method as method_module
 from headcount.construct.impossible import accepted
-from headcount.construct.plan import Minimum, chain_minimum
+from headcount.construct.plan_minimum import chain_minimum
+from headcount.construct.plan_record import Minimum
 from headcount.core.claims import Readout, Sense, Status
 from headcount.memory.kernels import ArrayKernel, Lag
 from headcount.memory.named.pointer_chain import PointerChain

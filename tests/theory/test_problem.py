@@ -183,3 +183,19 @@ def test_counted_lags_are_as_before(kernel, name, heads, norm, window, error, bo
 def test_a_kernel_that_the_residual_gives_is_refused():
     with pytest.raises(InputError, match="which the residual gives"):
         fit_kernel(Lag(0), heads=1, residual=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "residual", "needed"), [("lin", False, 4), ("lin", True, 3), ("log", False, 3)]
+)
+def test_heads_that_interpolate_a_finite_kernel_come_close_to_it(name, residual, needed):
+    """Rates far apart and fast: what interpolation leaves beyond the support is small."""
+    problem = Problem(Lag(3), family(name), residual=residual)
+    assert problem.interpolated_by(needed)
+    assert not problem.interpolated_by(needed - 1)
+    lags = np.arange(problem.first_lag, 60.0)
+    rates = 8.0 * 1.6 ** np.arange(needed)
+    phi = problem.decay.columns(rates, lags)
+    a = np.linalg.solve(phi[:needed], (lags[:needed] == 3).astype(float))
+    assert np.abs((lags == 3) - phi @ a).sum() < 0.2
+    assert not Problem(Power(1.0), family(name)).interpolated_by(100)

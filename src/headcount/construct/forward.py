@@ -75,15 +75,19 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if not np.any(w_out):
         return out
     lags = rows[:, None] - np.arange(x.shape[1])[None]  # [R, N]
+    seen = np.maximum(lags, 0)
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
+        # the same for every sequence: -inf where a token is still to come
+        bias = np.where(lags >= 0, _bias(attention, h, seen, x.dtype), -np.inf).astype(x.dtype)
         if attention.score.kind == "dp-free":
-            logits = np.where(lags >= 0, _bias(attention, h, np.maximum(lags, 0), x.dtype), -np.inf)
-            mixed = _weights(attention, h, rows, logits, x.dtype) @ values
+            mixed = _weights(attention, h, rows, bias, x.dtype) @ values
         else:
             mixed = np.stack(
                 [
-                    _weights(attention, h, rows, _scores(attention, h, one, rows, lags), x.dtype)
+                    _weights(
+                        attention, h, rows, _scores(attention, h, one, rows, seen, bias), x.dtype
+                    )
                     @ v
                     for one, v in zip(x, values, strict=True)
                 ]
@@ -93,23 +97,27 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _scores(
-    attention: Any, h: int, x: np.ndarray, rows: np.ndarray, lags: np.ndarray
+    attention: Any, h: int, x: np.ndarray, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray
 ) -> np.ndarray:
     """Logits of one sequence.  [N, D] → [R, N]"""
-    score, seen = attention.score, np.maximum(lags, 0)
-    logits = _bias(attention, h, seen, x.dtype)
+    score = attention.score
     if score.kind == "dot":
         query = x[rows] @ _as(score.w_query[h], x).T
-        logits = query @ (x @ _as(score.w_key[h], x).T).T + logits
-    else:
-        asked = (x[rows] @ _as(score.direction[h], x))[:, None]
-        if score.kind == "peak-tmx":
-            rate = np.abs(np.asarray(score.rate[h], x.dtype))
-            logits = -rate * (seen.astype(x.dtype) - asked) ** 2 + logits
-        else:
-            least = 1.0 if attention.bias.kind == "log" else 0.0
-            logits = logits - _bias(attention, h, np.maximum(asked, least), x.dtype)
-    return np.where(lags >= 0, logits, -np.inf)
+        logits = query @ (x @ _as(score.w_key[h], x).T).T
+        logits += bias
+        return logits
+    asked = (x[rows] @ _as(score.direction[h], x))[:, None]
+    if score.kind == "peak-tmx":
+        logits = seen.astype(x.dtype)
+        logits -= asked
+        logits *= logits
+        logits *= -np.abs(np.asarray(score.rate[h], x.dtype))
+        logits += bias
+        return logits
+    least = 1.0 if attention.bias.kind == "log" else 0.0
+    away = _bias(attention, h, np.maximum(asked, least), x.dtype)
+    with np.errstate(invalid="ignore"):  # what is not seen stays so
+        return np.where(np.isneginf(bias), bias, bias - away)
 
 
 def _bias(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
@@ -154,17 +162,19 @@ NORMALISERS = ("none", "softmax", "softmax-sink", "softmax-bos", "softmax-tail")
 def _weights(
     attention: Any, h: int, rows: np.ndarray, logits: np.ndarray, dtype: Any
 ) -> np.ndarray:
-    """Logits → what each token is multiplied by.  [R, N] → [R, N]"""
+    """Logits, which are overwritten → what each token is multiplied by.  [R, N] → [R, N]"""
     normaliser = attention.normaliser
     with np.errstate(over="ignore"):
         if normaliser.kind == "none":
-            return np.exp(logits)
+            return np.exp(logits, out=logits)
     sink = _sink(attention, h, rows, dtype)  # [R]
     top = np.maximum(logits.max(axis=1), sink)
     top = np.where(np.isfinite(top), top, 0).astype(dtype)
-    weights = np.exp(logits - top[:, None])
+    logits -= top[:, None]
+    weights = np.exp(logits, out=logits)
     total = weights.sum(axis=1) + np.exp(sink - top)
-    return weights / np.where(total > 0, total, 1)[:, None]
+    weights /= np.where(total > 0, total, 1).astype(dtype)[:, None]
+    return weights
 
 
 def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray:

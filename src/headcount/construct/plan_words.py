@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from headcount.construct.plan import Plan, Row
+    from headcount.construct.plan_record import Plan, Row
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 COLUMNS = ("bias", "softmax", "layers", "heads", "neurons", "param.", "error", "reaches")
@@ -65,7 +65,7 @@ def _listed(names: list[str]) -> str:
 
 def unplanned(plan: "Plan") -> str:
     """What `--standard` names and no row of this plan is about, with the reason."""
-    from headcount.construct.plan import FAMILIAR  # the plan imports its words
+    from headcount.construct.plan_record import FAMILIAR  # the plan imports its words
 
     planned = {row.bias for row in plan.rows}
     none = [name for name in ("learned", "sinusoidal") if FAMILIAR[name] is None]

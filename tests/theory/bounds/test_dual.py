@@ -6,7 +6,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Exponential, Lag, Oscillating
 from headcount.theory.bounds import check
-from headcount.theory.bounds.dual import dual_claim
+from headcount.theory.bounds.dual import Rows, Scene, dual_claim, rate_grid
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
@@ -138,3 +138,27 @@ def test_a_kernel_that_the_family_cannot_see_at_all():
 def test_bad_input():
     with pytest.raises(InputError):
         dual_claim(Problem(Lag(2), family("lin")))
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+def test_a_vector_on_blocks_is_one_on_lags_of_the_same_size(norm):
+    lags, rng = np.arange(1.0, 401.0), np.random.default_rng(3)
+    decay, rho = family("lin"), np.exp(-0.05 * lags)
+    grid = rate_grid(decay, lags, 0.0)
+    scene = Scene(decay, norm, lags, rho, 10.0, grid, decay.columns(grid, lags))
+    rows = Rows.blocks(scene)
+    assert not rows.single
+    assert rows.lengths.sum() == len(lags)
+    y = rng.uniform(-1, 1, len(rows.starts))
+    sizes = {Norm.L1: np.abs(y).max(), Norm.L2: np.linalg.norm(y), Norm.SUP: np.abs(y).sum()}
+    np.testing.assert_allclose(scene.size(rows.spread(y)), sizes[norm])
+    np.testing.assert_allclose(rows.spread(y) @ rho, y @ rows.of(rho))
+    np.testing.assert_allclose(rows.spread(y) @ scene.columns, y @ rows.of(scene.columns))
+
+
+def test_rates_that_no_budget_tells_apart_are_one():
+    lags, decay = np.arange(0.0, 50.0), family("lin")
+    grid = rate_grid(decay, lags, 0.0)
+    scene = Scene(decay, Norm.L1, lags, lags == 2, 1e3, grid, decay.columns(grid, lags))
+    assert scene.told_apart(np.array([2.0, 1.0, 1.0 + 1e-13, 40.0, 43.0])).tolist() == [1, 2, 40]
+    assert len(scene.told_apart(np.zeros(0))) == 0

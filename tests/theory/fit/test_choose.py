@@ -10,7 +10,7 @@ from flint import fmpq
 from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory import fit as public
-from headcount.theory.fit import fewest_heads, fit_heads
+from headcount.theory.fit import enough_heads, fewest_heads, fit_heads
 from headcount.theory.fit.choose import score
 from headcount.theory.fit.sample import sample
 from headcount.theory.head_sum import Fit
@@ -28,7 +28,7 @@ def error(problem, heads, **options):
 
 
 def test_public_names():
-    names = ["DEFAULT_LEAK", "best_coefficients", "fewest_heads", "fit_heads"]
+    names = ["DEFAULT_LEAK", "best_coefficients", "enough_heads", "fewest_heads", "fit_heads"]
     assert sorted(public.__all__) == names
 
 
@@ -197,3 +197,12 @@ def test_a_mixture_of_decays_is_not_sought_from_above(monkeypatch):
     assert measure(loose, fit_heads(loose, 3).head_sum).l1 <= 1.001 * free
     with pytest.raises(AssertionError, match="from above"):
         fit_heads(dataclasses.replace(problem, budget=1.0), 3)  # this one holds it
+
+
+def test_enough_heads_are_enough_and_told_only_of_mixtures():
+    tol = 0.01 * POWER.target.sum()
+    count = enough_heads(POWER, tol, 12)
+    assert 3 <= count <= 6  # four are the fewest known
+    assert error(POWER, count) <= tol
+    assert enough_heads(POWER, tol, 2) is None
+    assert enough_heads(Problem(Oscillating(0.1, 0.5), family("lin"), window=80), 0.1, 12) is None

@@ -8,6 +8,7 @@ import pytest
 
 from headcount.memory.kernels import Exponential, Lag, Oscillating, Power
 from headcount.theory.fit.from_above import (
+    exchange,
     from_above,
     missed,
     optimal_rates,
@@ -72,3 +73,12 @@ def test_rates_are_within_bounds():
     assert 0 < least < norm_of_target(data)
     assert len(rates) > 0
     assert np.all((data.low <= rates) & (rates <= data.high))
+
+
+def test_an_exchange_mends_a_head_in_the_wrong_place_and_never_harms():
+    data = thin(sample(Problem(Oscillating(0.1, 0.5), family("lin"), Norm.L1, 120, 50.0)))
+    good = from_above(data, 6).point
+    assert exchange(data, good).error <= good.error
+    spoilt = at(data, np.append(np.sort(good.rates)[:-1], good.rates.max() * 1.001))
+    spoilt = at(data, np.where(np.arange(6) == 0, 30.0, np.sort(spoilt.rates)))
+    assert exchange(data, spoilt).error < spoilt.error

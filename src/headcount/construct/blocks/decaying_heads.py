@@ -50,8 +50,10 @@ def heads_for_tol(
         got = f"{kernel.kind}: a search that begins at {first} {bias} heads"
         raise Unreachable(got, f"at most {MOST_HEADS}", _other(precision))
 
+    excluded = functools.cache(lambda: by_budget(problem, tol))
+
     def hopeless(surplus: int) -> None:
-        claim = by_budget(problem, tol) if surplus >= DOUBTFUL else None
+        claim = excluded() if surplus >= DOUBTFUL else None
         if claim is not None:
             got = (
                 f"{bias} heads with sum|a| <= {problem.budget:.3g} leave an l1 error of at least"
@@ -61,6 +63,10 @@ def heads_for_tol(
 
     most = first + MOST_EXTRA
     likely = enough_heads(problem, tol, most)
+    if likely is None and not isinstance(kernel, Lag):
+        hopeless(
+            DOUBTFUL
+        )  # a kernel that heads must cancel for: a proof is sooner found than heads
     made = fewest(lambda count: _counted(problem, count), tol, first, most, hopeless, likely)
     if made.error > tol:
         got = (

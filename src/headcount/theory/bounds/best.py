@@ -34,7 +34,7 @@ class Effort(enum.StrEnum):
 
 
 # splits of a search tree by number of heads
-SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 250, 3: 500, 4: 700}}
+SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 600, 3: 500, 4: 1200}}
 
 
 @one_thread()
