@@ -70,7 +70,7 @@ def test_slow_noise_does_not_hide_a_lag():
         assert found.r2_error > 0
 
 
-# at the level of 0.05 more are wrong with a chance of 0.001
+# at the level of 0.05 more are wrong with a chance of 0.0004 and of 0.0012
 @pytest.mark.parametrize(("draws", "most"), [(8, 3), pytest.param(25, 5, marks=pytest.mark.slow)])
 def test_sticky_chains_know_nothing_of_each_other(draws, most):
     made = cases.TOKEN_NULLS["two independent sticky chains"]

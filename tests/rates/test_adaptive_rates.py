@@ -98,6 +98,7 @@ def test_paper_exponents_fall_faster_than_declared(T, heads):
         assert all(math.log(error) <= lemma.log_constant(n) - n * math.log(h) for n in range(1, 8))
 
 
+@pytest.mark.slow  # quick with one number of heads: tests/construct/blocks/test_moved_heads.py
 def test_proposition_42_is_at_least_one_over_the_heads():
     """The model itself (its NumPy forward pass): 1 with two heads (Theorem A), then far below
     O(1/H).

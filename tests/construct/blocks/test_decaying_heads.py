@@ -62,6 +62,7 @@ def test_thresholds_are_those_of_theorem_a():
     assert [threshold(Lag(4), bias) for bias in ("lin", "log", "log1p")] == [5, 4, 5]
 
 
+@pytest.mark.slow  # methods share heads in quick tests
 def test_heads_are_shared_by_what_they_are_worth():
     found = split_heads([Lag(1), Lag(2)], Request("log", heads=4))
     assert [f.count for f in found] == [1, 3]  # lag 1 is exact with one log head
