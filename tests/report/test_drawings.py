@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from headcount.core import cache
+from headcount.core import cache, source_code
 from headcount.report import drawings as module
 from headcount.report import figures
 from headcount.report.drawings import drawings
@@ -24,7 +24,7 @@ def drawn(monkeypatch, tmp_path):
 
     monkeypatch.setattr(figures, "files", files)
     monkeypatch.setenv(cache.SWITCH, str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_began", lambda: 2**63)  # sources may have changed just now
+    monkeypatch.setattr(source_code, "_began", lambda: 2**63)  # sources may have changed just now
     return names
 
 

@@ -206,3 +206,11 @@ def test_enough_heads_are_enough_and_told_only_of_mixtures():
     assert error(POWER, count) <= tol
     assert enough_heads(POWER, tol, 2) is None
     assert enough_heads(Problem(Oscillating(0.1, 0.5), family("lin"), window=80), 0.1, 12) is None
+
+
+def test_more_heads_than_lags_are_as_good_as_all_that_can_count():
+    """A short kernel with thousands of heads: answered, within the number asked for."""
+    problem = Problem(ArrayKernel((-2.0,)), family("lin"))
+    found = fit_heads(problem, 2123)
+    assert found.head_sum.heads <= 2123
+    assert error(problem, 2123) <= 1e-6

@@ -152,6 +152,8 @@ def search(
 ) -> Iterator[tuple[str, Point]]:
     """Candidates on the full sample, from the cheapest method to the dearest."""
     data, whole, free = thin(full), norm_of(full.target, full.norm), math.isinf(full.budget)
+    # as many heads as rows draw whatever these rows hold: more of them change nothing there
+    heads, spread = min(heads, len(data.lags)), spread[: len(data.lags)]
     best = nothing(full)
     if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
         for method, point in _smooth(full, data, heads, spread, progress):

@@ -142,11 +142,10 @@ def with_fewer(data: Sample, point: Point, count: int) -> np.ndarray:
 def exchange(data: Sample, point: Point) -> Point:
     """One head for another, twice at most and while that helps."""
     for _ in range(2):
-        starts = [
-            start
-            for i in np.argsort(missed(data, point))[:2].tolist()
-            for start in with_one_more(data, np.delete(point.rates, i))
-        ]
+        least = np.argsort(missed(data, point))[:2].tolist()
+        # where no head was left, a first one
+        others = [np.delete(point.rates, i) for i in least] or [point.rates]
+        starts = [start for rates in others for start in with_one_more(data, rates)]
         starts = sorted(starts, key=lambda p: p.error)[:3]
         tried = [refine(data, start, steps=5, gain=1e-3) for start in starts]
         after = min(tried, key=lambda p: p.error)
