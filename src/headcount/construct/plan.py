@@ -136,12 +136,13 @@ def _attempts(
 
 
 def _worthwhile(rows: list[Row], method: AbstractMethod, request: Request) -> bool:
-    """Not where a row of the bias serves already: only a code may still save heads."""
+    """Not where a row of its bias and attention serves already: only a code may save heads."""
     served = [
         row
         for row in rows
         if row.reachable
         and row.bias == request.bias
+        and row.attention == method.attention
         and row.softmax == (request.normaliser in SOFTMAX)
     ]
     if not served:

@@ -221,8 +221,11 @@ def _isolated(case: _Case, c: Evidence) -> bool:
         signs = [r if rho[s] > 0 else -r for _, r in window]
         total += abs(rho[s]) - sum((abs(r) for r in signs if not r >= 0), arb(0))
     coins = arb(1 + 3 * (H if isinstance(case.family, Lin) else H + 1))
-    share = {Norm.L1: arb(1), Norm.SUP: coins ** arb(-0.5), Norm.L2: coins ** arb(-0.25)}
-    return bool(arb(case.value) <= total * share[scope.norm])
+    if scope.norm is Norm.L1:
+        return bool(arb(case.value) <= total)
+    # value <= total coins^(-1/k), without the root: whole numbers can be equal
+    k = 2 if scope.norm is Norm.SUP else 4
+    return bool(total >= 0) and bool(arb(case.value) ** k * coins <= total**k)
 
 
 def _lags_after(family: AbstractDecay, H: int) -> int:
