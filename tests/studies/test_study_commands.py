@@ -13,6 +13,7 @@ import pytest
 
 from headcount.lab.sweep.store import Store
 
+pytestmark = pytest.mark.timeout(1200)  # each starts processes that import and compile
 TARGET = "essential:kernel=exp:0.5,inputs=gaussian"
 WORDS = ["study", "finite-sample", TARGET, "--model", "filter:taps=3", "--noise", "0.5", "--sizes",
          "30,60", "--profile", "smoke", "--length", "16", "--json", "--workers", "1"]  # fmt: skip
@@ -27,8 +28,11 @@ def command(*words, cwd):
 
 
 def told(*words, cwd):
-    done = command(*words, cwd=cwd)
-    out, err = done.communicate(timeout=900)
+    with command(*words, cwd=cwd) as done:
+        try:
+            out, err = done.communicate(timeout=900)
+        finally:
+            done.kill()  # nothing where it has ended
     assert done.returncode == 0, err
     return json.loads(out)
 

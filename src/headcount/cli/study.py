@@ -263,7 +263,8 @@ def _dry(specs: "list[RunSpec]", json: bool) -> None:
     if json:
         print_json({"runs": found.to_do, **found.to_json()})
         return
-    console.print(f"{found.to_do} runs, about {found.cpu_seconds / 60:.0f} CPU minutes")
+    tried = f"{found.measured} of {found.shapes} shapes tried"
+    console.print(f"{found.to_do} runs, about {found.cpu_seconds / 60:.0f} CPU minutes ({tried})")
 
 
 def register(app: typer.Typer) -> None:
