@@ -42,6 +42,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     note: str = ""
+    folded: bool = False  # opened by who wants it, and not printed
 
     def __post_init__(self):
         for row in self.rows:

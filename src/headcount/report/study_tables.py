@@ -12,6 +12,7 @@ from headcount.report.headline import published
 from headcount.report.wording import interval, number, plural
 
 NEAR = 2.0  # a loss within this factor of the published one gives it
+MOST_SHOWN = 6  # readings on the page; longer maps are opened by who wants them
 
 
 def study_tables(outcome: StudyOutcome, reported: Sequence[Reported] = ()) -> list[Table]:
@@ -82,6 +83,7 @@ def reading_map(outcome: StudyOutcome, reported: Sequence[Reported] = ()) -> Tab
         ("reading", *columns),
         tuple(rows),
         _note(outcome.arms),
+        folded=len(rows) > MOST_SHOWN,
     )
 
 

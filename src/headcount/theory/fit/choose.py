@@ -187,6 +187,8 @@ def search(
             trail[-1][0],
             dataclasses.replace(point, error=full.error(point.rates, point.coefficients)),
         )
+    if trail:
+        trail.append(("one head at a time, then exchanged", exchange(data, trail[-1][1])))
     yield from _finished(full, trail)
 
 
