@@ -120,6 +120,17 @@ def test_a_shift_of_the_level_is_no_memory():
     assert abs(found.clock.step - 180) < 5
 
 
+def test_a_shift_does_not_hide_a_product():
+    """Products are looked for given the shift, too: they have no linear trace."""
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=1000)
+    y = np.roll(x, 5) * np.roll(x, 12) + 0.5 * rng.normal(size=1000) + (np.arange(1000) >= 600)
+    found = diagnose(x[16:], y[16:], max_lag=15, advise=False, learner=False)
+    assert found.memory == "fixed"
+    assert found.lag_numbers == (5, 12)
+    assert abs(found.clock.step - 584) < 10
+
+
 def test_several_channels_have_lags_of_their_own():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1, 900, 2))

@@ -223,7 +223,7 @@ def _shift(known: ValueFindings, options: Options) -> None:
         return
     place = given.place if given.p <= SHIFT_P else alone.place
     step = (np.arange(len(y)) >= place).astype(float)[:, None]
-    left = _scan_given(problem, step, options)
+    left = _scan_given(problem, step, known.terms, options)
     if given.p > SHIFT_P and left:
         return  # lags explain the shift
     position = int(known.samples.position[place])
@@ -258,7 +258,10 @@ def _near_unit_root(problem: Problem, terms: tuple[Term, ...]) -> bool:
     return bool(weights.sum() > 0.95)
 
 
-def _scan_given(problem: Problem, step: np.ndarray, options: Options) -> tuple[Term, ...]:
+def _scan_given(
+    problem: Problem, step: np.ndarray, terms: tuple[Term, ...], options: Options
+) -> tuple[Term, ...]:
+    """What is found given the step; products are looked for again where some were found before."""
     return scan(
         problem.y,
         step,
@@ -267,7 +270,8 @@ def _scan_given(problem: Problem, step: np.ndarray, options: Options) -> tuple[T
         alpha=options.alpha,
         replicates=options.replicates_for(options.alpha),
         sequence=problem.sequence,
-        pairs=False,
+        pairs=any(len(term.places) > 1 for term in terms),
+        triples=any(term.shape is Shape.TRIPLE for term in terms),
     ).terms
 
 
