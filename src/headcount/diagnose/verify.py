@@ -56,6 +56,7 @@ class Size:
     attention: str
     position: str = "none"
     starts: tuple[tuple[int, ...], ...] = ()  # per head, the lags that it begins at
+    linear: bool = False  # one weight per lag says it all: no neurons, which would learn noise
 
 
 def verified(
@@ -96,6 +97,7 @@ def sizes(found: Diagnosis) -> list[Size]:
         "dot" if advice.dot_product else "dp-free",
         "learned" if by_lag else "none",
         () if advice.dot_product else starts(found, advice.heads),
+        bool(found.lags) and all(lag.weight is not None for lag in found.lags),
     )
     other = "log1p" if advised.bias == "lin" else "lin"
     rival = dataclasses.replace(advised, role=OTHER, bias=other, starts=())
@@ -215,6 +217,7 @@ def fresh(size: Size, x: np.ndarray, y: np.ndarray, seed: int) -> Any:
         heads=heads,
         width=effort.width_per_head * heads,
         hidden=effort.hidden,
+        ffn="none" if size.linear else "relu",
         head_dim=0,
         attention=size.attention,
         bias=f"table:window={length}" if size.bias == "table" else size.bias,
