@@ -56,7 +56,7 @@ function draw(result, state, found, choose, act) {
   replace(result, h("div", { class: "card", id: "answer" },
     h("p", { class: "answer" }, h("b", {}, `${done} of ${found.runs} runs`), ` are done; ${found.running} at work, ${found.waiting} waiting, ${found.failed} failed.`),
     h("div", { class: "bar", role: "progressbar", "aria-label": "runs done", "aria-valuenow": Math.round(share), "aria-valuemin": 0, "aria-valuemax": 100 }, h("i", { style: { width: `${share}%` } })),
-    h("p", { class: "hint" }, `${number(found.cpu_seconds)} CPU seconds. `, Object.entries(found.outcomes).map(([k, v]) => `${k}: ${v}`).join(", "), found.sweeps.length ? `. At work: ${found.sweeps.join(", ")}` : ". Nothing is at work."),
+    h("p", { class: "hint" }, [`${number(found.cpu_seconds)} CPU seconds`, Object.entries(found.outcomes).map(([k, v]) => `${k}: ${v}`).join(", "), found.sweeps.length ? `at work: ${found.sweeps.join(", ")}` : "nothing is at work"].filter(Boolean).join("; ") + "."),
     found.sweeps.length ? h("button", { type: "button", class: "quiet", onclick: () => act("stop") }, "Stop")
       : found.waiting ? h("div", { class: "row" }, h("button", { type: "button", onclick: () => act("continue") }, "Continue"),
         h("span", { class: "hint" }, "computes the runs that are waiting; the command that began them also judges and writes the report")) : null,
