@@ -2,8 +2,8 @@
 
 Each part of the step runs alone inside one compiled loop, as in the engine; beside it stand the
 same matrix products by BLAS (OpenBLAS through NumPy, one thread), without anything around them.
-The products alone are what no implementation in float32 goes below on this machine: the step's
-speed divided by theirs is what is left to gain. CPU time, rounds alternate.
+With products of that speed a step cannot be shorter than they are together: the step's time divided
+by theirs is what is left to gain. CPU time, rounds alternate.
 """
 
 import time
@@ -105,7 +105,9 @@ def main() -> None:
     print(f"experiment 1b, one step on one thread, N={N} H={H} D={D} m={M} batch={BATCH}")
     for name, seconds in found.items():
         print(f"  {name:<30} {seconds / STEPS * 1e3:7.3f} CPU ms   {seconds / whole:5.0%}")
-    print(f"  a step cannot be more than {whole / found['products by BLAS']:.1f} times faster here")
+    print(
+        f"  with these products a step cannot be more than {whole / found['products by BLAS']:.1f} times faster here"
+    )
 
 
 if __name__ == "__main__":
