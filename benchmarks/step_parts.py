@@ -105,9 +105,8 @@ def main() -> None:
     print(f"experiment 1b, one step on one thread, N={N} H={H} D={D} m={M} batch={BATCH}")
     for name, seconds in found.items():
         print(f"  {name:<30} {seconds / STEPS * 1e3:7.3f} CPU ms   {seconds / whole:5.0%}")
-    print(
-        f"  with these products a step cannot be more than {whole / found['products by BLAS']:.1f} times faster here"
-    )
+    most = whole / found["products by BLAS"]
+    print(f"  with these products a step cannot be more than {most:.1f} times faster")
 
 
 if __name__ == "__main__":
