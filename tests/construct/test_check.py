@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from headcount.construct.check import check, probes
+from headcount.construct.check import check, probes, sampled
 from headcount.construct.draft import Bound, Request
 from headcount.construct.methods.sums_of_decays import FixedBySum
 from headcount.core.errors import CheckFailed
@@ -68,7 +68,7 @@ def test_adversarial_inputs_find_the_worst_sign_pattern(draft):
 
 
 def test_probes_cover_short_long_extreme_and_every_position(draft):
-    found = probes(TARGET, REQUEST, draft.model, only_longest=False)
+    found = probes(TARGET, sampled(TARGET, REQUEST), draft.model, only_longest=False)
     assert {p.x.shape[1] for p in found} == {3, 16}
     kinds = ", ".join(p.kind for p in found)
     for word in ("random", "shortest", "every position", "extreme", "adversarial"):

@@ -92,12 +92,12 @@ def sampled(target: AbstractTarget, request: Request) -> Probe:
 
 
 def probes(
-    target: AbstractTarget, request: Request, model: Transformer, only_longest: bool
+    target: AbstractTarget, drawn: Probe, model: Transformer, only_longest: bool
 ) -> list[Probe]:
-    """All inputs of a build, from a fixed seed. Shorter ones are beginnings of longer ones: they
-    are samples as well.
+    """All inputs of a build, from the longest ones that were drawn. Shorter ones are beginnings of
+    longer ones: they are samples as well.
     """
-    made = [sampled(target, request)]
+    made = [drawn]
     x = made[0].x
     if target.vocabulary is None:
         made.append(
@@ -184,10 +184,13 @@ def _adversarial(
 
 
 def check(
-    target: AbstractTarget, request: Request, draft: Draft
+    target: AbstractTarget, request: Request, draft: Draft, drawn: Probe | None = None
 ) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
-    """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken."""
-    inputs = probes(target, request, draft.model, draft.only_longest)
+    """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken.
+    `drawn` is what `sampled` gives, where it is at hand.
+    """
+    drawn = drawn or sampled(target, request)
+    inputs = probes(target, drawn, draft.model, draft.only_longest)
     budget = _budget(draft, inputs)
     measured = measure(target, draft.model, inputs, Precision.FLOAT64)
     narrow = measure(target, draft.model, inputs, Precision.FLOAT32)

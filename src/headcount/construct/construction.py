@@ -209,10 +209,14 @@ class Construction:
 
 
 def in_precision(model: Transformer, precision: Precision) -> Transformer:
-    """The NumPy weights as arrays of this type."""
+    """The NumPy weights as arrays of this type. NumPy rounds them: `jnp.asarray(leaf, dtype)` would
+    compile a program for every shape.
+    """
     wide = precision is Precision.FLOAT64
-    with jax.enable_x64(wide):
-        dtype = jnp.float64 if wide else jnp.float32
-        return jax.tree.map(
-            lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model
-        )
+    dtype = np.float64 if wide else np.float32
+
+    def rounded(leaf: Any) -> Any:
+        return jnp.asarray(leaf.astype(dtype)) if isinstance(leaf, np.ndarray) else leaf
+
+    with jax.enable_x64(wide), np.errstate(over="ignore"):
+        return jax.tree.map(rounded, model)

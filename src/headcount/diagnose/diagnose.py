@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headcount.core.arguments import checked
+from headcount.core.beside import Beside, quick_turns
 from headcount.core.errors import require
 from headcount.core.threads import one_thread
 from headcount.diagnose import learner as generic
@@ -86,7 +87,9 @@ def diagnose(
         samples.lags, alpha, replicates, seed, order == 3, learner and generic.available(), clock
     )
     say = progress or (lambda message: None)
-    found = _found(samples, options, say)
+    with quick_turns():
+        Beside(_load, options.learner, advise)
+        found = _found(samples, options, say)
     if learner and not generic.available():
         notes = (*found.notes, Note("no generic learner", {"extra": "diagnose"}))
         found = dataclasses.replace(found, notes=notes)
@@ -101,6 +104,17 @@ def diagnose(
 
         found = dataclasses.replace(found, verified=verified(found, samples, seed, say))
     return found
+
+
+def _load(learner: bool, advise: bool) -> None:
+    """Two seconds of imports that are needed after the scan, taken beside it. One thread for all
+    of them: two that load parts of one package may each wait for the other.
+    """
+    if learner:
+        import sklearn.ensemble  # noqa: F401
+    if advise:
+        import headcount.construct.plan
+        import headcount.diagnose.advice  # noqa: F401
 
 
 def _source(x: Any, y: Any, tokens: bool | None) -> Sequences:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from headcount.core.beside import Beside
 from headcount.diagnose import learner
 from headcount.diagnose.clock import (
     Clock,
@@ -93,6 +94,7 @@ class ValueFindings:
     weights: dict[int, float] = dataclasses.field(default_factory=dict)
     effective_rows: float = 0.0
     notes: list[Note] = dataclasses.field(default_factory=list)
+    trees: Beside[learner.Errors] | None = None  # the generic learner, begun beside the scan
 
     @property
     def detected(self) -> bool:
@@ -121,9 +123,9 @@ def find_values(known: ValueFindings, options: Options, say: Say) -> None:
     _variance(known, options)
     say("models on held-out rows")
     _judge(known, options)
-    if options.learner and learner.available():
+    if known.trees is not None:
         say("generic learner")
-        _learner(known, options)
+        _learner(known, known.trees.answer())
     _kernel(known)
     _effects(known)
 
@@ -192,6 +194,9 @@ def _prepared(samples: Samples, options: Options) -> Problem:
 def _scan(known: ValueFindings, options: Options) -> None:
     known.problem = problem = _prepared(known.samples, options)
     rows = problem.found_in
+    if options.learner and learner.available():
+        lags = problem.features.values[:, :, 0]
+        known.trees = Beside(learner.boosted_values, lags, problem.y, problem.folds, options.seed)
 
     def watch(so_far: Scan) -> None:  # an interruption leaves what was found
         known.first, known.terms = so_far, so_far.terms
@@ -331,11 +336,11 @@ def _as_generic(candidate: Candidate) -> Candidate:
     return dataclasses.replace(candidate, kind=ModelKind.GENERIC) if dense else candidate
 
 
-def _learner(known: ValueFindings, options: Options) -> None:
+def _learner(known: ValueFindings, errors: learner.Errors) -> None:
     problem, judged = known.problem, known.judged
     assert problem is not None
     assert judged is not None
-    made = learner.boosted_values(problem, options.seed)
+    made = learner.judged_values(problem, errors)
     known.judged = dataclasses.replace(judged, candidates=(*judged.candidates, made))
 
 

@@ -7,6 +7,7 @@ models, and a note says so.
 import importlib.util
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from headcount.diagnose.held_out import Candidate, ModelKind
 from headcount.diagnose.samples import Column, Fold
@@ -14,24 +15,31 @@ from headcount.diagnose.value_models import Problem, squared
 
 TREES, LEAVES, MOST_ROWS = 80, 15, 20_000
 
+Errors = list[np.ndarray]
+
 
 def available() -> bool:
     return importlib.util.find_spec("sklearn") is not None
 
 
-def boosted_values(problem: Problem, seed: int) -> Candidate:
-    """Squared errors of boosted trees on all lags."""
+def boosted_values(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...], seed: int) -> Errors:
+    """What boosted trees on all lags x [n, P] leave of y [n], per fold: [n] each."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    x, y, errors = problem.features.values[:, :, 0], problem.y, []
-    for fit, _ in problem.folds:
+    errors = []
+    for fit, _ in folds:
         fit = fit[-MOST_ROWS:]
         model = HistGradientBoostingRegressor(
             max_iter=TREES, max_leaf_nodes=LEAVES, early_stopping=False, random_state=seed
         )
-        errors.append(y - model.fit(x[fit], y[fit]).predict(x))
-    losses = squared(problem, errors)
-    columns = problem.features.columns
+        with threadpool_limits(1, user_api="openmp"):  # the scan has the other core
+            errors.append(y - model.fit(x[fit], y[fit]).predict(x))
+    return errors
+
+
+def judged_values(problem: Problem, errors: Errors) -> Candidate:
+    """These errors as a candidate, behind the filters of the problem."""
+    losses, columns = squared(problem, errors), problem.features.columns
     return Candidate(ModelKind.GENERIC, columns, np.inf, name="boosted trees", **losses)
 
 

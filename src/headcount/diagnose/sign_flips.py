@@ -172,8 +172,9 @@ def _pairs(
 ) -> tuple[np.ndarray, tuple[int, int]]:
     """The largest |z| over pairs in each replicate, and the pair that has it in the data.
 
-    One matrix product x' diag(e_b) x holds all pairs. Their spread is sum e^2 (M f)^2, from 2q + 1
-    more products; behind a filter it is taken from all replicates, the data included (so that
+    Pairs are multiplied once, some at a time, and met by all replicates in one matrix product: half
+    the work of x' diag(e_b) x per replicate, which holds every pair twice. Their spread is
+    sum e^2 (M f)^2; behind a filter it is taken from all replicates, the data included (so that
     all of them are treated alike).
     """
     n, count = x.shape
@@ -181,21 +182,19 @@ def _pairs(
     if stride > 1:
         x, weights = x[::stride], weights[:, ::stride]
         exact = None if exact is None else (exact[0][::stride], exact[1][::stride])
-    upper = np.triu(np.ones((count, count), bool), 1)
-    if exact is None:
-        products = np.stack([x.T @ (w[:, None] * x) for w in weights])  # [B + 1, P, P]
-        spread = np.sqrt((products**2).mean(0))
-    else:
-        spread = _pair_spread(x, *exact)
-        products = (x.T @ (w[:, None] * x) for w in weights)  # type: ignore[assignment]
-    scale = np.where(upper & (spread > 0), 1 / np.maximum(spread, 1e-30), 0)
-    largest, first = np.empty(len(weights)), (0, 1)
-    for b, product in enumerate(products):
-        z = np.abs(product * scale)
-        largest[b] = z.max()
-        if b == 0:
-            i, j = np.unravel_index(int(z.argmax()), z.shape)
-            first = int(i), int(j)
+    known = None if exact is None else _pair_spread(x, *exact)
+    left, right = np.triu_indices(count, 1)
+    rows = np.ascontiguousarray(x.T)  # [P, n]
+    largest, most, first = np.zeros(len(weights)), -1.0, (0, 1)
+    for start in range(0, len(left), COLUMNS_AT_ONCE):
+        i, j = (side[start : start + COLUMNS_AT_ONCE] for side in (left, right))
+        products = weights @ (rows[i] * rows[j]).T  # [B + 1, pairs]
+        spread = np.sqrt((products**2).mean(0)) if known is None else known[i, j]
+        z = np.abs(products) * np.where(spread > 0, 1 / np.maximum(spread, 1e-30), 0)
+        largest = np.maximum(largest, z.max(1))
+        if z[0].max() > most:
+            most, best = float(z[0].max()), int(z[0].argmax())
+            first = int(i[best]), int(j[best])
     return largest, first
 
 

@@ -67,10 +67,10 @@ def check_rates(*named: tuple[str, jax.Array]) -> None:
     for name, values in named:
         if isinstance(values, jax.core.Tracer) or not eqx.is_array(values):
             continue
-        good = bool(jnp.isfinite(values).all() and (values >= 0).all())
+        seen = np.asarray(values)
         require(
-            good,
-            f"{name} {np.asarray(values).ravel()[:4].tolist()}",
+            bool(np.isfinite(seen).all() and (seen >= 0).all()),
+            f"{name} {seen.ravel()[:4].tolist()}",
             "finite rates of at least 0",
             "a head cannot grow with the lag",
         )
