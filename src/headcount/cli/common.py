@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from headcount.lab.sweep.progress import Say
+if TYPE_CHECKING:
+    from headcount.lab.sweep.progress import Say
 
 # a file or a pipe has no width: tables get room
 _known = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -23,7 +24,7 @@ QUIET_SECONDS = 2.0  # without a terminal, a line of progress no more often than
 
 
 @contextmanager
-def progress(seconds: float = QUIET_SECONDS) -> Iterator[Say]:
+def progress(seconds: float = QUIET_SECONDS) -> Iterator["Say"]:
     """The one watcher of long jobs, on stderr: a changing line on a terminal, else a line no more
     often than every so many `seconds`; what is to be told `now` at once in both.
     """

@@ -1,6 +1,6 @@
 """`headcount list`: everything that is registered, with formula and reference."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -9,10 +9,12 @@ from rich.table import Table
 from headcount.cli.common import console, print_json
 from headcount.cli.options import JSON
 from headcount.core.errors import unknown
-from headcount.core.registry import Registry
+
+if TYPE_CHECKING:
+    from headcount.core.registry import Registry
 
 
-def registries() -> dict[str, Registry[Any]]:
+def registries() -> "dict[str, Registry[Any]]":
     """All registries by their noun, in the order a reader would ask for them."""
     from headcount.construct import constructions
     from headcount.memory.inputs import inputs
@@ -29,7 +31,7 @@ def registries() -> dict[str, Registry[Any]]:
     from headcount.model.norms import norms
     from headcount.model.scores import scores
 
-    every: tuple[Registry[Any], ...] = (
+    every: "tuple[Registry[Any], ...]" = (
         targets,
         readouts,
         lag_functions,

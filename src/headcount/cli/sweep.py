@@ -14,7 +14,6 @@ from headcount.cli.common import console, number, print_json, progress, progress
 from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
 from headcount.core.errors import CheckFailed, require
 from headcount.lab.sweep.progress import progress_teller, spoken
-from headcount.lab.sweep.sweep_plan import EXAMPLE
 
 if TYPE_CHECKING:
     from headcount.lab.sweep.driver import Summary
@@ -74,6 +73,8 @@ def sweep(
     again continues.
     """
     if example:
+        from headcount.lab.sweep.sweep_plan import EXAMPLE  # numpy and pydantic: not for --help
+
         sys.stdout.write(EXAMPLE)
         return
     require(plan is not None, "no plan", "a plan file", "write one from headcount sweep --example")

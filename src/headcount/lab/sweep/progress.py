@@ -9,9 +9,10 @@ foretell hours. Only a monotonic clock is read.
 import dataclasses
 import time
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from headcount.lab.sweep.engine import Job
+if TYPE_CHECKING:
+    from headcount.lab.sweep.engine import Job
 
 
 @dataclasses.dataclass
@@ -77,17 +78,17 @@ class Pace:
     of a shape not seen yet.
     """
 
-    def __init__(self, work: Callable[[Job], float] = lambda job: 1.0) -> None:
+    def __init__(self, work: "Callable[[Job], float]" = lambda job: 1.0) -> None:
         self._foretell, self._work = work, dict[str, float]()
         self._seen: dict[str, tuple[float, int]] = {}  # shape → seconds of its runs, their number
         self._run = self._foretold = self._compiled = 0.0  # sums over the runs seen
 
-    def work(self, job: Job) -> float:
+    def work(self, job: "Job") -> float:
         if job.id not in self._work:
             self._work[job.id] = self._foretell(job)
         return self._work[job.id]
 
-    def learn(self, job: Job, run: float, compiling: float = 0.0) -> None:
+    def learn(self, job: "Job", run: float, compiling: float = 0.0) -> None:
         total, count = self._seen.get(job.key, (0.0, 0))
         self._seen[job.key] = (total + run, count + 1)
         self._run, self._foretold, self._compiled = (
@@ -96,7 +97,7 @@ class Pace:
             self._compiled + compiling,
         )
 
-    def left(self, jobs: Iterable[Job], workers: int) -> float | None:
+    def left(self, jobs: "Iterable[Job]", workers: int) -> float | None:
         """Expected seconds until these are done; None before anything is known."""
         if not self._seen:
             return None
