@@ -283,6 +283,12 @@ def _one_of(a: np.ndarray, b: np.ndarray, rng: Random) -> np.ndarray:
 TOKENS = {
     "Markov-1, V=4, n=1000": Case(lambda rng: {"x": chain(rng, 1000, 4, 1)}, lags(1)),
     "Markov-2, V=3, n=3000": Case(lambda rng: {"x": chain(rng, 3000, 3, 2)}, lags(1, 2)),
+    "Markov-3, V=2, n=6000": Case(lambda rng: {"x": chain(rng, 6000, 2, 3)}, lags(1, 2, 3)),
+    "Markov-3, V=3, n=6000": Case(lambda rng: {"x": chain(rng, 6000, 3, 3)}, lags(1, 2, 3)),
+    "a lag that one token of two reads": Case(
+        symbols(lambda at, rng: np.where(at(0) == 1, at(6), rng.integers(0, 2, 3000)), 3000, 2),
+        lags(0, 6),
+    ),
     "mixture of lags 7 and 31, n=1000": Case(
         symbols(lambda at, rng: _one_of(at(7), at(31), rng), 1000), lags(7, 31)
     ),

@@ -6,6 +6,7 @@ from benchmarks import diagnose_cases as cases
 from benchmarks.diagnose_advice import TASKS
 
 from headcount.diagnose import diagnose
+from headcount.diagnose.words import sentence
 
 VALUES = (
     "two lags, n=500",
@@ -20,6 +21,7 @@ VALUES = (
     "power kernel, x iid",
 )
 TOKENS = (
+    "Markov-3, V=2, n=6000",
     "Markov-1, V=4, n=1000",
     "parity, V=2, n=1000",
     "map x_{t-g(x_t)}, n=500",
@@ -168,3 +170,38 @@ def test_advice_is_verified_by_training():
     assert found.verified.held
     losses = {run.role: run.loss for run in found.verified.runs}
     assert losses["another bias"] > found.verified.expected[1]
+
+
+def of_two_lags(function):
+    """y = function(x at lag 2, x at lag 7) with noise."""
+    return cases.lagging(lambda at, e: function(at(2), at(7)) + 0.3 * e, 3000, 12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: np.maximum(a + b, 0),
+        lambda a, b: np.tanh(2 * a - 1.5 * b),
+        lambda a, b: (a + b) ** 2,
+    ],
+    ids=["relu", "tanh", "square"],
+)
+def test_a_function_of_one_sum_needs_a_head_per_sign(function):
+    """The sum's weights are found up to a factor; a head that adds them up is enough."""
+    found = answer(of_two_lags(function))
+    assert found.bent
+    assert found.lag_numbers == (2, 7)
+    first, second = (lag.weight for lag in found.lags)
+    assert second / first == pytest.approx(-0.75 if second / first < 0 else 1.0, abs=0.1)
+    assert "one weighted sum" in sentence(found)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda a, b: a * b, np.maximum, lambda a, b: np.abs(a) + b, lambda a, b: a - b],
+    ids=["product", "max", "sum of functions", "linear"],
+)
+def test_other_functions_of_two_lags_are_not_bent_sums(function):
+    found = answer(of_two_lags(function))
+    assert found.lag_numbers == (2, 7)
+    assert not found.bent

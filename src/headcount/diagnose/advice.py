@@ -107,8 +107,8 @@ def wish_of(found: Diagnosis, memory: Memory, detrend: bool) -> Wish | None:
 
 def _lags_wish(found: Diagnosis, past: tuple[int, ...]) -> Wish | None:
     """A function of a few elements. What a head adds up, it cannot tell apart: real values that
-    enter linearly may share a head per sign, others take one head each. Of few letters every
-    combination has a sum of its own.
+    enter by one weighted sum may share a head per sign (a function of the sum is left to the
+    neurons), others take one head each. Of few letters every combination has a sum of its own.
     """
     every = past or found.lag_numbers
     lags = model_lags(found, every)
@@ -134,7 +134,7 @@ def _lags_wish(found: Diagnosis, past: tuple[int, ...]) -> Wish | None:
 
 
 def _linear(found: Diagnosis) -> bool:
-    """One weight per lag says it all."""
+    """One weight per lag says it all, up to a function of the sum."""
     one_channel = len({lag.channel for lag in found.lags}) == 1
     return one_channel and all(lag.weight is not None for lag in found.lags)
 

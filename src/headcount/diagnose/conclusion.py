@@ -27,6 +27,7 @@ from headcount.diagnose.records import (
 from headcount.diagnose.sample_size import rows_for_gain, rows_for_partial_r2
 from headcount.diagnose.samples import Note, Setting
 from headcount.diagnose.sign_flips import Shape
+from headcount.diagnose.value_models import OneSum
 from headcount.diagnose.value_scan import Gate, Term
 
 SHARE_ENOUGH = 0.7  # of the best gain of all models
@@ -191,9 +192,10 @@ def _parts(known: ValueFindings, chosen: Candidate) -> dict[str, Any]:
         gate: Gate = chosen.detail  # type: ignore[assignment]
         return _gate_parts(gate, known)
     if chosen.kind is ModelKind.LAGS:
-        terms: tuple[Term, ...] = chosen.detail  # type: ignore[assignment]
+        bent = isinstance(chosen.detail, OneSum)
+        terms: tuple[Term, ...] = chosen.detail.terms if bent else chosen.detail  # type: ignore
         found = [_lag(term, place, known) for term in terms for place in term.places]
-        return {"lags": _once(tuple(found)), "addressing": Addressing.LAG}
+        return {"lags": _once(tuple(found)), "addressing": Addressing.LAG, "bent": bent}
     return {}
 
 

@@ -244,7 +244,7 @@ def _judge(known: TokenFindings, options: Options, extra: list[Candidate]) -> Ju
         made += _pair_models(known, lags)
     pivot = rows.at(known.first)
     if known.map is not None and any(known.map.lags.values()):
-        made.append(_mapped(known, known.map, [pivot], ModelKind.MAP, MAP_COST, "map", known.map))
+        made.append(_map_model(known, known.map, pivot))
     for depth, (found, mapped) in enumerate(known.pointers):
         pivot = _pointed(rows, pivot, found)
         if mapped.complete:
@@ -271,6 +271,19 @@ def _pair_models(known: TokenFindings, lags: tuple[int, ...]) -> list[Candidate]
             Candidate(ModelKind.LAGS, named, float(len(chosen)), losses, "joint table", chosen)
         )
     return made
+
+
+def _map_model(known: TokenFindings, mapped: TokenMap, pivot: np.ndarray) -> Candidate:
+    """A map, if tokens read different lags. Where one of them reads all that the others read (as
+    in a Markov chain), it is a table of the newest element and those lags: nothing is addressed.
+    """
+    if mapped.adaptivity:
+        return _mapped(known, mapped, [pivot], ModelKind.MAP, MAP_COST, "map", mapped)
+    chosen = (known.first, *max(mapped.lags.values(), key=len))
+    chosen = tuple(dict.fromkeys(chosen))
+    losses = table_losses([known.rows.at(lag) for lag in chosen], known.rows, known.folds)
+    named = tuple(Column(0, lag) for lag in sorted(chosen))
+    return Candidate(ModelKind.LAGS, named, float(len(chosen)), losses, "table", chosen)
 
 
 def _mapped(

@@ -25,12 +25,14 @@ from headcount.diagnose.records import Variance
 from headcount.diagnose.samples import Note, Samples, Sequences, Setting, split
 from headcount.diagnose.sign_flips import Filter, Shape, flip_step
 from headcount.diagnose.value_models import (
+    OneSum,
     Problem,
     candidates,
     filtered,
     fitted_kernel,
     least_squares,
     linear_losses,
+    one_sum,
 )
 from headcount.diagnose.value_scan import (
     Gate,
@@ -392,13 +394,21 @@ def _effects(known: ValueFindings) -> None:
     chosen = judged.chosen
     if chosen.kind is not ModelKind.LAGS:
         return
-    terms: tuple[Term, ...] = chosen.detail  # type: ignore[assignment]
+    summed = chosen.detail if isinstance(chosen.detail, OneSum) else None
+    terms: tuple[Term, ...] = summed.terms if summed else chosen.detail  # type: ignore[assignment]
     spread = float(judged.none.losses.mean()) or 1.0
     for place in places_of(terms):
-        smaller = basis(without(terms, place), problem.features)
-        lost = linear_losses(problem, smaller)["losses"] - chosen.losses
+        others = tuple(other for other in places_of(terms) if other != place)
+        smaller = (
+            one_sum(problem, others)[1]
+            if summed
+            else linear_losses(problem, basis(without(terms, place), problem.features))
+        )
+        lost = smaller["losses"] - chosen.losses
         mean, error = mean_error(lost, judged.blocks)
         known.effects[place] = mean / spread, error / spread
-    if all(term.shape is Shape.LINEAR for term in terms):
+    if summed:
+        known.weights = dict(zip(places_of(terms), summed.weights, strict=True))
+    elif all(term.shape is Shape.LINEAR for term in terms):
         fitted = least_squares(problem, basis(terms, problem.features))
         known.weights = dict(zip(places_of(terms), map(float, fitted), strict=True))

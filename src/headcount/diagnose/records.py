@@ -56,7 +56,7 @@ class LagFound:
     p: float | None  # adjusted for everything that was searched in its step
     family: str  # linear, nonlinear, product, tokens
     partners: tuple[int, ...] = ()  # lags that it is multiplied with
-    weight: float | None = None  # of the standardised value, where all lags enter linearly
+    weight: float | None = None  # of the standardised value, where all enter by one weighted sum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,6 +181,7 @@ class Diagnosis:
     suspected: Memory | None = None  # what the parts look like, where undecided
     addressing: Addressing | None = None
     lags: tuple[LagFound, ...] = ()
+    bent: bool = False  # one weighted sum of the lags says it all, but not linearly
     map: tuple[MapEntry, ...] = ()
     recall: RecallFound | None = None
     nesting: int = 0

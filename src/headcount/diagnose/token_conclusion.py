@@ -105,7 +105,9 @@ def _pointer_parts(known: TokenFindings, depth: int) -> dict[str, Any]:
 
 
 def _lags(known: TokenFindings, chosen: Candidate) -> tuple[LagFound, ...]:
-    levels = {f.lag: f.p for f in known.greedy.lags} if known.greedy else {}
+    mapped = known.map
+    levels = {lag: mapped.p[v] for v in mapped.p for lag in mapped.lags[v]} if mapped else {}
+    levels |= {f.lag: f.p for f in known.greedy.lags} if known.greedy else {}
     joint = known.pair.lags if known.pair else ()
     found = []
     for column in sorted(chosen.columns, key=lambda c: c.lag):

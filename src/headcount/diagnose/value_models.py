@@ -17,7 +17,9 @@ from headcount.diagnose.samples import Column, Fold
 from headcount.diagnose.sign_flips import Filter, Shape
 from headcount.diagnose.value_scan import Gate, Term, basis, named, path, places_of
 
-NONLINEAR_COST, MAP_COST, CURVE_COST, DENSE_COST = 0.3, 2.4, 2.5, 50.0
+KINKS = np.linspace(0, 1, 12)[1:-1]  # quantiles of a sum at which a function of it may bend
+TURNS = 3  # Gauss-Newton steps of the weights of that sum
+SUM_COST, NONLINEAR_COST, MAP_COST, CURVE_COST, DENSE_COST = 0.2, 0.3, 2.4, 2.5, 50.0
 SMALL_RIDGE = 1e-8
 
 
@@ -35,6 +37,14 @@ class Problem:
     @property
     def judged(self) -> np.ndarray:
         return np.concatenate([fold.judge for fold in self.folds])
+
+
+@dataclasses.dataclass(frozen=True)
+class OneSum:
+    """The lags of these terms enter by one weighted sum, and a function of it."""
+
+    terms: tuple[Term, ...]
+    weights: tuple[float, ...]  # in the order of places
 
 
 class Losses(TypedDict):
@@ -97,6 +107,28 @@ def filtered(problem: Problem, terms: tuple[Term, ...]) -> Problem:
     return dataclasses.replace(problem, filters=tuple(made) if any(f.weights for f in made) else ())
 
 
+def one_sum(problem: Problem, places: tuple[int, ...]) -> tuple[np.ndarray, Losses]:
+    """A piecewise linear function of one weighted sum of these lags: the weights [k], from the
+    first fold, and the losses. Least squares gives the direction to begin with.
+    """
+    x, y = problem.features.values[:, places, 0].astype(float), problem.y
+    weights, errors = [], []
+    for fit, _ in problem.folds:
+        along = ridge_weights(x[fit], y[fit], SMALL_RIDGE)[0]
+        for turn in range(TURNS + 1):
+            kinks = np.quantile((x @ along)[fit], KINKS)
+            total = (x @ along)[:, None]
+            bent = np.column_stack([total, np.maximum(total - kinks, 0)])
+            parts = ridge_weights(bent[fit], y[fit], SMALL_RIDGE)[0]
+            left = _errors(problem, bent, fit, parts)
+            slope = parts[0] + (total > kinks) @ parts[1:]  # [n]
+            if turn < TURNS:
+                along = along + ridge_weights((slope[:, None] * x)[fit], left[fit], SMALL_RIDGE)[0]
+        weights.append(along)
+        errors.append(left)
+    return weights[0], squared(problem, errors)
+
+
 def ridge_weights(x: np.ndarray, y: np.ndarray, ridge: float | None) -> tuple:
     """(weights, centre of x, mean of y); `ridge` relative to the mean square, None: by GCV."""
     centre, level = x.mean(0), y.mean()
@@ -137,6 +169,12 @@ def _lag_models(problem: Problem, kept: tuple[Term, ...]) -> list[Candidate]:
     cost = len(places) + (NONLINEAR_COST if curved else 0.0)
     losses = linear_losses(problem, basis(kept, problem.features))
     made = [Candidate(ModelKind.LAGS, columns, cost, name="lags", detail=kept, **losses)]
+    if len(places) >= 2:
+        along, losses = one_sum(problem, places)
+        whole, cost = OneSum(kept, tuple(map(float, along))), len(places) + SUM_COST
+        made.append(
+            Candidate(ModelKind.LAGS, columns, cost, name="one sum", detail=whole, **losses)
+        )
     if len(places) <= 2:
         bent = tuple(dataclasses.replace(t, hinged=t.places) for t in _bent(kept))
         losses = linear_losses(problem, basis(bent, problem.features))

@@ -97,7 +97,7 @@ def sizes(found: Diagnosis) -> list[Size]:
         "dot" if advice.dot_product else "dp-free",
         "learned" if by_lag else "none",
         () if advice.dot_product else starts(found, advice.heads),
-        bool(found.lags) and all(lag.weight is not None for lag in found.lags),
+        bool(found.lags) and not found.bent and all(lag.weight is not None for lag in found.lags),
     )
     other = "log1p" if advised.bias == "lin" else "lin"
     rival = dataclasses.replace(advised, role=OTHER, bias=other, starts=())

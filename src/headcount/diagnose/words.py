@@ -77,6 +77,7 @@ def _lags(found: Diagnosis) -> str:
     names = [f"{x.channel} at {x.lag}" if len(channels) > 1 else x.lag for x in lags[:MANY]]
     more = f" and {len(lags) - MANY} more" if len(lags) > MANY else ""
     together = " together" if any(lag.partners for lag in lags) else ""
+    together = " by a function of one weighted sum" if found.bent else together
     return f"lag{'s' if len(lags) > 1 else ''} {listed(names)}{more}{together}"
 
 
