@@ -247,7 +247,7 @@ def _judge(known: TokenFindings, options: Options, extra: list[Candidate]) -> Ju
         made.append(_map_model(known, known.map, pivot))
     for depth, (found, mapped) in enumerate(known.pointers):
         pivot = _pointed(rows, pivot, found)
-        if mapped.complete:
+        if mapped.complete and mapped.adaptivity:  # else what was pointed at chooses nothing
             cost = POINTER_COST + depth
             made.append(_mapped(known, mapped, [pivot], ModelKind.POINTER, cost, "pointer", depth))
     if fits_additive(rows, rows.lags, folds) and (lags or len(rows) < 20_000):
