@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from headcount.experiments.further.rates import RateTable
 
 EXPECTED = {
-    Profile.SMOKE: "under a minute; it judges nothing",
+    Profile.SMOKE: "under a minute",
     Profile.LAPTOP: "under 10 minutes",
     Profile.FULL: "under 2 hours",
 }

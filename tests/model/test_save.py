@@ -14,6 +14,7 @@ from headcount.memory.read import Everywhere, Last
 from headcount.model.base import AbstractModel
 from headcount.model.baselines import baselines
 from headcount.model.biases.decaying import Positive
+from headcount.model.card import with_section
 from headcount.model.reference import forward
 from headcount.model.save import load, save
 from headcount.model.spec import ModelSpec
@@ -110,6 +111,27 @@ def test_run_py_needs_numpy_alone(folder, tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
     wanted = forward(load(folder), np.ones((1, 5, 1)), Everywhere())
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), wanted, atol=1e-12)
+
+
+def test_the_card_explains_before_its_numbers(tmp_path):
+    model = ModelSpec(heads=1, width=8, bias="lin", attention="dp-free").build(
+        jax.random.key(0), dim=1
+    )
+    note = 'Made for a test.\n\n```json\n{"error": 0}\n```'
+    text = (save(model, tmp_path / "m", note, length=20) / "README.md").read_text()
+    places = ["Made for a test.", "## What it computes", "## Use", "## The numbers", '{"error": 0}']
+    assert sorted(places, key=text.index) == places
+    assert "that position 20 sees" in text
+    longer = with_section(text, "## In PyTorch")
+    assert longer.index("## Use") < longer.index("## In PyTorch") < longer.index("## The numbers")
+
+
+def test_run_py_prints_a_line_per_token(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    runpy.run_path(str(folder / "run.py"), run_name="__main__")
+    opening, *lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8
+    assert all(" token " in line and " answer " in line and len(line) < 80 for line in lines)
 
 
 def test_the_card_tells_the_formula_and_every_head(folder):

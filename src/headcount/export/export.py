@@ -19,7 +19,7 @@ from headcount.core.errors import InputError, unknown
 from headcount.core.files import refuse_occupied, whole_folder
 from headcount.export.torch_file import look_inside, torch_file
 from headcount.model.base import AbstractModel
-from headcount.model.card import tokens_in_words
+from headcount.model.card import tokens_in_words, with_section
 from headcount.model.save import class_names, described_arrays, load, read_config, save
 
 
@@ -76,8 +76,9 @@ def export(model: Any, folder: str | Path, to: str = "torch") -> Path:
                 from headcount.export.onnx_file import write_onnx  # torch: an extra
 
                 write_onnx(work, whole)
-            with (work / "README.md").open("a", encoding="utf-8") as readme:
-                readme.write("\n" + USE[form])
+            readme = work / "README.md"
+            page = readme.read_text(encoding="utf-8") if readme.exists() else ""
+            readme.write_text(with_section(page, USE[form]), encoding="utf-8")
             for made in work.iterdir():
                 made.chmod(0o644)
     return out

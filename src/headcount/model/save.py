@@ -63,10 +63,14 @@ STRUCTURE: dict[str, type[eqx.Module]] = {
 
 @checked
 def save(
-    model: AbstractModel, folder: str | Path, note: str = "", spaces: Sequence[NamedSpace] = ()
+    model: AbstractModel,
+    folder: str | Path,
+    note: str = "",
+    spaces: Sequence[NamedSpace] = (),
+    length: int | None = None,
 ) -> Path:
     """Write the four files; the folder appears whole or not at all. `spaces` name parts of the
-    stream, for whoever looks inside.
+    stream, for whoever looks inside; `length` is that of the sequences it was made for.
     """
     folder = Path(folder)
     arrays: dict[str, np.ndarray] = {}
@@ -81,7 +85,7 @@ def save(
         safetensors.numpy.save_file(
             arrays, work / "model.safetensors", metadata={"format": "headcount"}
         )
-        text = card(model, formulas(parts), note, spaces, runs=program is not None)
+        text = card(model, formulas(parts), note, spaces, program is not None, length)
         (work / "README.md").write_text(text, encoding="utf-8")
         if program is not None:
             (work / "run.py").write_text(program, encoding="utf-8")

@@ -642,15 +642,25 @@ def answers(x, folder=HERE):
 
 def main():
     """python run.py TOKENS.npy [ANSWERS.npy]; without a file, a random sequence."""
-    last = slice(None)
     if len(sys.argv) > 1:
-        x = np.load(sys.argv[1])
+        x, shown = np.load(sys.argv[1]), slice(None)
     else:
-        draw, shape, last = np.random.default_rng(0), (1, LENGTH), slice(-8, None)
-        x = draw.integers(0, VOCABULARY, shape) if VOCABULARY else draw.normal(size=(*shape, DIM))
+        draw, shape, shown = np.random.default_rng(0), (1, LENGTH), slice(-8, None)
+        if VOCABULARY:
+            x = draw.integers(0, VOCABULARY, shape)
+        else:
+            x = draw.uniform(-1, 1, (*shape, DIM)).round(2)
         print(f"a random sequence of {LENGTH} tokens, the last of them and their answers:")
-        print("tokens", x[:, last].tolist())
     y = answers(x)
     if len(sys.argv) > 2:
         np.save(sys.argv[2], y)
-    print("answers", y[:, last].tolist())
+    for number, (tokens, found) in enumerate(zip(x, y, strict=True), 1):
+        if len(x) > 1:
+            print(f"sequence {number}")
+        for t in range(len(tokens))[shown]:
+            print(f"{t + 1:6} token {plain(tokens[t])}  answer {plain(found[t])}")
+
+
+def plain(values):
+    """Numbers on one line, four decimals each."""
+    return " ".join(f"{value:.4g}" for value in np.ravel(values).round(4) + 0)
