@@ -207,6 +207,9 @@ def _print_axes(table: dict[str, list[Any]], json: bool) -> None:
         spread = (number(value) for value in (row.smallest, row.median, row.largest))
         words = safe(row.axis), safe(row.value)
         shown.add_row(*words, str(row.runs), str(row.finished), *spread)
+    if not rows:
+        tell("No runs are stored yet: headcount status tells what is to do.")
+        return
     tell("The test loss of the runs with each value of an axis (--csv: every run, every figure):")
     console.print(shown)
     if any(row.finished < row.runs for row in rows):

@@ -56,6 +56,7 @@ def train(
     values = with_changes(read_mapping(spec), changes or [])
     if out is not None:
         refuse_occupied(out)
+    from headcount.memory.target import short_sequence
     from headcount.model.save import save
 
     # jax: not needed for --help or a misspelt file
@@ -68,7 +69,9 @@ def train(
         say(f"training on {run.memory.kind}")
         done = trained(run.target(), run.model, run.train, run.seed)
     if out is not None:
-        save(done.model, out, _note(run, done.record), length=run.train.length or None)
+        length = run.train.length
+        example = short_sequence(run.target(), length)
+        save(done.model, out, _note(run, done.record), length=length or None, example=example)
     learned = what_was_learned(run.target(), done.model, run.train.length)
     if json:
         print_json(

@@ -8,7 +8,7 @@ from typing import Any
 
 from headcount.model.base import AbstractModel
 from headcount.model.cost import count_parameters
-from headcount.model.head_roles import LENGTH, attentions, head_roles, ranges, reach
+from headcount.model.head_roles import LENGTH, LONGEST, attentions, head_roles, ranges, reach
 from headcount.model.transformer import Transformer
 
 TOLD = 32  # heads of a layer that are told one by one
@@ -122,7 +122,7 @@ def _heads(model: AbstractModel, spaces: Sequence[NamedSpace], length: int | Non
     if not sublayers:
         return ""
     names = {s.name: slice(s.start, s.stop) for s in spaces}
-    length = length or LENGTH + reach(model)
+    length = min(length, LONGEST) if length else LENGTH + reach(model)
     lines = [f"Lags and shares are those that position {length} sees.", ""]
     for role in head_roles(model, length, most=TOLD):
         lines.append(f"- layer {role.layer}, head {role.head}: {role.sentence(names)}")

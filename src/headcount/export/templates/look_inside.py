@@ -3,12 +3,13 @@ changes when a head is switched off.
 """
 
 import torch
+from run import example
 
 from model import load, run_with_cache
 
 torch.set_grad_enabled(False)
 model = load()
-x = torch.zeros(1, 8, 1)  # some tokens
+x = torch.from_numpy(example())  # the tokens that run.py tries
 y, cache = run_with_cache(model, x)
 print("answers", tuple(y.shape), "and what passes each hook point:")
 for name, value in cache.items():

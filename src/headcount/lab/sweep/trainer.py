@@ -111,10 +111,13 @@ def _cut(run: "RunSpec", steps: int, points: int) -> "RunSpec":
 
 def _files(model: Any, run: "RunSpec") -> dict[str, bytes]:
     """A saved model as bytes, to be written where the store is."""
+    from headcount.memory.target import short_sequence
     from headcount.model.save import save
 
     with tempfile.TemporaryDirectory() as folder:
         note = f"Trained by headcount sweep: run {run.content_hash}."
         note += f"\n\n```json\n{json.dumps(run.to_plain(), indent=2)}\n```"
-        place = save(model, Path(folder) / "model", note, length=run.train.length or None)
+        length = run.train.length
+        example = short_sequence(run.target(), length)
+        place = save(model, Path(folder) / "model", note, length=length or None, example=example)
         return {file.name: file.read_bytes() for file in sorted(place.iterdir())}

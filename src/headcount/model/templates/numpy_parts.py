@@ -592,6 +592,7 @@ class GatedRecurrence(Part):
 # Filled in for the model at hand: its parts, and what tokens it takes.
 PARTS = {}
 VOCABULARY = DIM = LENGTH = 0
+EXAMPLE = []
 
 
 def arrays(path):
@@ -640,17 +641,26 @@ def answers(x, folder=HERE):
     return np.stack([model(sequence) for sequence in tokens])
 
 
+def example():
+    """A sequence to try: of the memory that the model was made for where it is known, else of
+    random tokens.  [1, N, d] or [1, N]
+    """
+    draw = np.random.default_rng(0)
+    if EXAMPLE:
+        return np.array([EXAMPLE])
+    if VOCABULARY:
+        return draw.integers(0, VOCABULARY, (1, LENGTH))
+    return draw.uniform(-1, 1, (1, LENGTH, DIM)).round(2)
+
+
 def main():
-    """python run.py TOKENS.npy [ANSWERS.npy]; without a file, a random sequence."""
+    """python run.py TOKENS.npy [ANSWERS.npy]; without a file, an example."""
     if len(sys.argv) > 1:
         x, shown = np.load(sys.argv[1]), slice(None)
     else:
-        draw, shape, shown = np.random.default_rng(0), (1, LENGTH), slice(-8, None)
-        if VOCABULARY:
-            x = draw.integers(0, VOCABULARY, shape)
-        else:
-            x = draw.uniform(-1, 1, (*shape, DIM)).round(2)
-        print(f"a random sequence of {LENGTH} tokens, the last of them and their answers:")
+        x, shown = example(), slice(-8, None)
+        kind = "sequence of the memory" if EXAMPLE else "random sequence"
+        print(f"a {kind}, {x.shape[1]} tokens; the last of them and their answers:")
     y = answers(x)
     if len(sys.argv) > 2:
         np.save(sys.argv[2], y)
