@@ -70,8 +70,8 @@ def train(
         done = trained(run.target(), run.model, run.train, run.seed)
     if out is not None:
         length = run.train.length
-        example = short_sequence(run.target(), length)
-        save(done.model, out, _note(run, done.record), length=length or None, example=example)
+        tokens = short_sequence(run.target(), length)
+        save(done.model, out, _note(run, done.record), length=length or None, example=tokens)
     learned = what_was_learned(run.target(), done.model, run.train.length)
     if json:
         print_json(
