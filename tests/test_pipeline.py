@@ -69,6 +69,8 @@ def test_a_finished_report_is_not_replaced_by_less_or_by_another_profile(
         ({"corpus": "nowhere"}, "corpus nowhere"),
         ({"corpus": ".", "profile": "laptop"}, "runs no text"),
         ({"replication": -1}, "replication -1"),
+        ({"replication": 10**7}, "replication 10000000"),
+        ({"replication": 1, "names": ["4b"], "profile": "smoke"}, "does not judge"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_folder_is_made(tmp_path, change, words):

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from headcount.experiments.further.rates import RateTable
 
 EXPECTED = {
-    Profile.SMOKE: "under a minute; it judges nothing",
+    Profile.SMOKE: "under a minute",
     Profile.LAPTOP: "under 10 minutes",
     Profile.FULL: "under 2 hours",
 }
 STORE = "runs.sqlite"
+REPLICATIONS = 4_000_000  # a thousand seeds each, below 2**32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,9 +102,18 @@ def reproduce(
     _check(text, place, size, workers)
     check_replaced(place, size, wanted)
     require(
-        replication >= 0, f"replication {replication}", "0 or more", "0 has the registered seeds"
+        0 <= replication <= REPLICATIONS,
+        f"replication {replication}",
+        f"0 to {REPLICATIONS}",
+        "0 has the registered seeds",
     )
     studies = studies_of(wanted, size, text, replication)
+    require(
+        studies or not replication,
+        f"replication {replication} of what profile {size} does not judge",
+        "profile laptop or full",
+        "leave out the replication",
+    )
     ready(place)
     _announce(studies, size, say)
     command = _command(selected, size, folder, text, replication)

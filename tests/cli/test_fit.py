@@ -107,6 +107,9 @@ def test_tables_of_a_file(tmp_path, capsys):
         assert made.target[:4].tolist() == [1.0, 0.0, 0.5, 0.0]
         fit(csv=tmp_path / f"{name}.csv", heads="1", lower_bound=False, json=True)
         assert json.loads(capsys.readouterr().out)["error"]["l1"] == made.error.l1
+    (tmp_path / "half.csv").write_text("lag,value\n0.5,1\n")
+    with pytest.raises(InputError, match="no column of lags"):
+        fit_kernel(f"{tmp_path}/half.csv", heads=1)
     with pytest.raises(InputError, match="lag:2 and --csv"):
         fit("lag:2", csv=tmp_path / "a.csv", heads="1")
     lying = tmp_path / "lie.npy"

@@ -22,6 +22,8 @@ pytest.importorskip("uvicorn")
         ({"workers": 0}, "0 workers"),
         ({"port": 70000}, "port 70000"),
         ({"host": "0.0.0.0"}, "one address"),
+        ({"host": "é\u202e"}, "cannot listen"),
+        ({"json": True}, "--json without --static"),
     ],
 )
 def test_bad_options_are_refused(options, told):

@@ -60,7 +60,7 @@ def test_a_sweep_its_status_and_its_results(place):
     again = run("sweep", "plan.yaml", cwd=place)
     assert again.returncode == 0
     assert "12 stored before" in again.stdout
-    assert "headcount results runs.sqlite --csv" in again.stdout
+    assert "headcount results runs.sqlite --summary" in again.stdout
     status = json.loads(run("status", "runs.sqlite", "--json", cwd=place).stdout)
     assert (status["runs"], status["finished"], status["failed"], status["waiting"]) == (
         12,

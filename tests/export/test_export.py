@@ -1,6 +1,7 @@
 """What needs no PyTorch: the files, refusals, and weights back by their names."""
 
 import json
+import os
 
 import jax
 import numpy as np
@@ -55,11 +56,42 @@ def test_weights_come_back_by_name_in_the_type_of_the_config(saved):
         ({}, "is missing"),
         ("nowhere.safetensors", "cannot read nowhere.safetensors"),
         (3, "weights of type int"),
+        ("/dev/zero", "not a file"),
+        ({"embedding.weight": "x"}, "embedding.weight is a str"),
+        ({"embedding.weight": object()}, "embedding.weight is a object"),
     ],
 )
 def test_wrong_weights_are_refused(saved, weights, message):
     with pytest.raises(InputError, match=message):
         hc.import_torch(weights, saved)
+
+
+@pytest.mark.parametrize(
+    "spaces", ["x", [3], [{"name": "a"}], [{"name": "a", "coordinates": [0, -5], "layer": 1}]]
+)
+def test_damaged_names_of_subspaces_are_refused(saved, spaces, tmp_path):
+    config = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps({**config, "spaces": spaces}))
+    with pytest.raises(InputError, match="has the spaces"):
+        hc.export(saved, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_lies_beside_a_model_may_be_anything(saved, tmp_path):
+    """A README.md that is no text, a run.py that is a pipe."""
+    (saved / "README.md").write_bytes(b"\xff\xfe")
+    (saved / "run.py").unlink()
+    os.mkfifo(saved / "run.py")
+    out = hc.export(saved, tmp_path / "out")
+    assert "from model import load" in (out / "README.md").read_text()
+    assert not (out / "look_inside.py").exists(), "it takes its tokens from run.py"
+
+
+def test_weights_that_are_a_pipe_are_refused(saved):
+    (saved / "model.safetensors").unlink()
+    os.mkfifo(saved / "model.safetensors")
+    with pytest.raises(InputError, match="not a file"):
+        hc.load(saved)
 
 
 def test_wrong_requests_are_refused_and_nothing_is_written(saved, tmp_path):

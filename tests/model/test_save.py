@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
+from headcount.memory.named import targets
 from headcount.memory.read import Everywhere, Last
+from headcount.memory.target import short_sequence
 from headcount.model.base import AbstractModel
 from headcount.model.baselines import baselines
 from headcount.model.biases.decaying import Positive
+from headcount.model.card import with_section
 from headcount.model.reference import forward
 from headcount.model.save import load, save
 from headcount.model.spec import ModelSpec
@@ -112,6 +115,52 @@ def test_run_py_needs_numpy_alone(folder, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), wanted, atol=1e-12)
 
 
+def test_the_card_explains_before_its_numbers(tmp_path):
+    model = ModelSpec(heads=1, width=8, bias="lin", attention="dp-free").build(
+        jax.random.key(0), dim=1
+    )
+    note = 'Made for a test.\n\n```json\n{"error": 0}\n```'
+    text = (save(model, tmp_path / "m", note, length=20) / "README.md").read_text()
+    places = ["Made for a test.", "## What it computes", "## Use", "## The numbers", '{"error": 0}']
+    assert sorted(places, key=text.index) == places
+    assert "that position 20 sees" in text
+    longer = with_section(text, "## In PyTorch")
+    assert longer.index("## Use") < longer.index("## In PyTorch") < longer.index("## The numbers")
+
+
+def test_run_py_tries_a_sequence_of_the_memory(tmp_path, capsys, monkeypatch):
+    target = targets.build("recall:pairs=2,symbols=3")
+    model = ModelSpec(heads=1, width=4).build(
+        jax.random.key(0), vocabulary=target.vocabulary, outputs=6
+    )
+    folder = save(model, tmp_path / "m", example=short_sequence(target, 8))
+    found = runpy.run_path(str(folder / "run.py"))["example"]()
+    assert found.shape == (1, 8)
+    assert (found[0, ::2] < 3).all(), "keys"
+    assert (found[0, 1::2] >= 3).all(), "values"
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    runpy.run_path(str(folder / "run.py"), run_name="__main__")
+    assert "a sequence of the memory, 8 tokens" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("example", [[float("nan")], [[1.0, 2.0]], ["exit()"], [None]])
+def test_an_example_is_tokens_of_the_model(example, tmp_path):
+    model = ModelSpec(width=4).build(jax.random.key(0), dim=1)
+    with pytest.raises(InputError, match="that the model does not take"):
+        save(model, tmp_path / "m", example=example)
+    with pytest.raises(InputError, match="length -1"):
+        save(model, tmp_path / "m", length=-1)
+    assert not (tmp_path / "m").exists()
+
+
+def test_run_py_prints_a_line_per_token(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    runpy.run_path(str(folder / "run.py"), run_name="__main__")
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8
+    assert all(" token " in line and " answer " in line and len(line) < 80 for line in lines)
+
+
 def test_the_card_tells_the_formula_and_every_head(folder):
     text = (folder / "README.md").read_text()
     assert "- bias/t5: `b_h[bucket(s)]" in text
@@ -128,7 +177,7 @@ def test_a_far_lag_is_seen_by_the_card_and_by_run_py(tmp_path, capsys, monkeypat
     assert "weighs lag 300 most" in (folder / "README.md").read_text()
     monkeypatch.setattr(sys, "argv", ["run.py"])
     runpy.run_path(str(folder / "run.py"), run_name="__main__")
-    assert "a random sequence of 308 tokens" in capsys.readouterr().out
+    assert "a random sequence, 308 tokens" in capsys.readouterr().out
 
 
 def test_a_dot_product_of_zero_weights_is_told_by_its_lags(tmp_path):

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import headcount as hc
 from headcount.core.errors import InputError
 from headcount.core.files import read_mapping
 from tests.command import run
@@ -111,6 +112,25 @@ def test_a_pipe_is_no_spec(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
     with pytest.raises(InputError, match="not a file"):
         read_mapping(tmp_path / "a.yaml")
+
+
+def test_a_pipe_is_no_array(tmp_path):
+    os.mkfifo(tmp_path / "a.npy")
+    with pytest.raises(InputError, match="not a file"):
+        hc.kernels.build(str(tmp_path / "a.npy"))
+
+
+def test_a_list_that_holds_itself_is_refused():
+    endless: list[object] = []
+    endless.append(endless)
+    for make in (lambda: hc.ModelSpec(bias=endless), lambda: hc.FixedMemory(lags=endless)):
+        with pytest.raises(InputError, match="at most 32 levels"):
+            make()
+
+
+def test_counts_of_hundreds_of_digits_are_refused(folder):
+    done = run("bound", "--theorem", "3.1", "--target", "fixed:lags=1", "--heads", "9" * 400)
+    assert (done.code, done.faults()) == (2, [])
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(folder, monkeypatch):

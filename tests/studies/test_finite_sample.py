@@ -153,3 +153,12 @@ def test_a_series_counts_its_blocks():
     made = design.observed.sample(jax.random.key(0), 7, 16)
     np.testing.assert_array_equal(made.x[0, 1:], made.x[1, :-1])  # windows overlap
     assert design.observed.held_out() == design.target
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [({"model": {"heads": "two"}}, "heads is 'two'"), ({"samples": -4}, "-4")]
+)
+def test_what_cannot_be_is_refused_before_a_folder_is_made(given, words, tmp_path):
+    with pytest.raises(InputError, match=words):
+        finite_sample("fixed:lags=1", folder=tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()

@@ -4,13 +4,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from headcount.cli.common import console, print_json
+from headcount.cli.common import print_json, tell
 from headcount.cli.options import JSON
 from headcount.core.errors import require, unknown
 
 FORMS = ("torch", "onnx", "headcount")
+USE = {
+    "torch": "In that folder: from model import load; model = load(); y = model(x). Try python"
+    " look_inside.py there; README.md tells the rest.",
+    "onnx": "ONNX Runtime gave our answers. In that folder: import onnxruntime; session ="
+    ' onnxruntime.InferenceSession("model.onnx"); y = session.run(None, {{"tokens": x}})[0]',
+    "headcount": 'Load it: import headcount as hc; model = hc.load("{out}")',
+}
 
 
 def export(
@@ -47,9 +53,8 @@ def export(
     if json:
         print_json({"model": str(model), "to": to, "folder": str(out), "files": files})
         return
-    console.print(f"written to {escape(str(out))}: {', '.join(files)}")
-    if to == "torch":
-        console.print("load it: from model import load; model = load(); y = model(x)")
+    tell(f"written to {out}: {', '.join(files)}")
+    tell(USE[to].format(out=out))
 
 
 def _back(folder: Path, weights: Path, out: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress
+from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.cli.options import JSON, WORKERS
 
 if TYPE_CHECKING:
@@ -81,9 +81,12 @@ def reproduce(
     if json:
         print_json(done.to_json())
         return
-    console.print(table(done) if done.verdicts else "no claim is among these experiments")
+    if done.verdicts:
+        console.print(table(done))
+    elif str(done.profile) != "smoke":
+        console.print("no claim is among these experiments")
     if str(done.profile) == "smoke":
-        console.print("profile smoke shows that everything runs; it judges nothing")
+        tell("Profile smoke shows that everything runs. It judges nothing: --profile laptop does.")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
 
 

@@ -30,6 +30,12 @@ def serve(
 ) -> None:
     """The explorer: draw a memory, move a slider, get the proof. Serves until ^C."""
     require(1 <= workers <= 32, f"{workers} workers", "1 to 32", "pass for example --workers 2")
+    require(
+        static is not None or not json,
+        "--json without --static",
+        "a server, or --static DIR --json",
+        "leave out --json",
+    )
     if static is not None:
         from headcount.web.static_site import PAGE, write_site
 

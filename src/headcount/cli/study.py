@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress
+from headcount.cli.common import console, print_json, progress, tell
 from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
 from headcount.core.errors import require
 
@@ -226,16 +227,15 @@ def zoo(
     ways: Ways,
 ) -> None:
     """A model's profile over the whole collection of memories, beside the smallest known."""
-    from headcount.studies.collection import COLLECTION
-
     if listed:
+        from headcount.studies.collection import COLLECTION
+
         rows = [{"name": t.name, "family": str(t.family), "target": t.text, "length": t.length}
                 for t in COLLECTION]  # fmt: skip
         if ways.json:
             print_json({"memories": rows})
         else:
-            for row in rows:
-                console.print(f"{row['name']:15} {row['family']:10} {escape(str(row['target']))}")
+            _print_collection(rows)
         return
     require(model, "no model", "a model", "for example headcount zoo gru:width=32")
     from headcount.report.rivals_page import zoo_page
@@ -247,6 +247,22 @@ def zoo(
         functools.partial(verb.zoo, str(model), memories, minima=minima),
         zoo_page,
     )
+
+
+def _print_collection(rows: list[dict[str, Any]]) -> None:
+    from headcount.studies.collection import RIGHT, SHARE
+
+    tell(
+        f"{len(rows)} memories. A model reaches one where it leaves at most {SHARE:.0%} of the"
+        f" variance, or answers {RIGHT:.0%} right. headcount explain adaptive tells what a family"
+        " is."
+    )
+    table = Table("name", "family", box=None, pad_edge=False)
+    table.add_column("memory", overflow="fold")
+    table.add_column("tokens", justify="right")
+    for row in rows:
+        table.add_row(row["name"], row["family"], escape(row["target"]), str(row["length"]))
+    console.print(table)
 
 
 def _dry(specs: "list[RunSpec]", json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from headcount.cli.common import console, number, print_json, progress, progress_console, safe
+from headcount.cli.common import console, number, print_json, progress, progress_console, safe, tell
 from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
 from headcount.core.errors import CheckFailed, require
 from headcount.lab.sweep.progress import progress_teller, spoken
@@ -208,7 +208,13 @@ def _print_axes(table: dict[str, list[Any]], json: bool) -> None:
         spread = (number(value) for value in (row.smallest, row.median, row.largest))
         words = safe(row.axis), safe(row.value)
         shown.add_row(*words, str(row.runs), str(row.finished), *spread)
+    if not rows:
+        tell("No runs are stored yet: headcount status tells what is to do.")
+        return
+    tell("The test loss of the runs with each value of an axis (--csv: every run, every figure):")
     console.print(shown)
+    if any(row.finished < row.runs for row in rows):
+        tell("Runs without a loss diverged, failed or are not done: headcount status tells.")
 
 
 def _print_summary(done: "Summary") -> None:
@@ -228,7 +234,7 @@ def _print_summary(done: "Summary") -> None:
     parts += [f"{done.elsewhere} computed by another sweep meanwhile"] if done.elsewhere else []
     console.print(", ".join(parts))
     if done.complete:
-        console.print(f"headcount results {safe(done.store)} --csv gives the figures")
+        tell(f"headcount results {done.store} --summary tells them by axis; --csv: every figure")
 
 
 def _conclude(done: "Summary", force: bool) -> None:
@@ -288,7 +294,7 @@ def _dry_run(
         console.print(f"{run['id']}  {run['status']:<8}  {safe(run['run'])}")
     if len(runs) > SHOWN:
         console.print(f"… and {len(runs) - SHOWN} more (--json lists all)")
-    console.print(_told(cost, len(runs)))
+    tell(_told(cost, len(runs)))
 
 
 def _told(cost: "Estimate", runs: int) -> str:

@@ -1,5 +1,6 @@
 """`headcount train SPEC [a.b=c …]`: train one model on one memory."""
 
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,7 @@ def train(
     values = with_changes(read_mapping(spec), changes or [])
     if out is not None:
         refuse_occupied(out)
+    from headcount.memory.target import short_sequence
     from headcount.model.save import save
 
     # jax: not needed for --help or a misspelt file
@@ -67,11 +69,9 @@ def train(
         say(f"training on {run.memory.kind}")
         done = trained(run.target(), run.model, run.train, run.seed)
     if out is not None:
-        save(
-            done.model,
-            out,
-            f"Trained by headcount train: {done.record.sentence}. Run {run.content_hash}.",
-        )
+        length = run.train.length
+        tokens = short_sequence(run.target(), length)
+        save(done.model, out, _note(run, done.record), length=length or None, example=tokens)
     learned = what_was_learned(run.target(), done.model, run.train.length)
     if json:
         print_json(
@@ -89,6 +89,15 @@ def train(
         console.print(f"written to {escape(str(out))}")
 
 
+def _note(run: "RunSpec", record: "Record") -> str:
+    """What it learned from, how that ended, and the whole spec, which trains it again."""
+    spec = dumps(run.to_plain(), indent=2)
+    return (
+        f"Trained by headcount train on the memory `{run.memory.kind}` (its options are under"
+        f" The numbers): {record.sentence}. Run {run.content_hash}.\n\n```json\n{spec}\n```"
+    )
+
+
 def tell_run(run: "RunSpec", record: "Record", learned: "Learned") -> None:
     """The metrics, how it ended, what was learned, what it cost."""
     console.print(table(record))
@@ -97,7 +106,7 @@ def tell_run(run: "RunSpec", record: "Record", learned: "Learned") -> None:
         tell(line)
     seconds, memory = record.seconds, record.peak_memory_bytes / 1e6
     console.print(
-        f"{seconds['run']:.2f} s (and {seconds['compile']:.2f} s to compile), peak memory"
+        f"{seconds['run']:.2g} s (and {seconds['compile']:.2g} s to compile), peak memory"
         f" {memory:.0f} MB, run {run.content_hash}."
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from headcount.core.errors import InputError, require
+from headcount.core.files import refuse_endless
 from headcount.core.sizes import require_memory
 
 # What numpy and the zip reader raise for a file that is none of theirs: the header is parsed as
@@ -44,6 +45,7 @@ def read_arrays(path: str | os.PathLike[str], wanted: str, fix: str) -> dict[str
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # headers of old versions are told by a warning
+            refuse_endless(file)
             loaded = np.load(file, allow_pickle=False, mmap_mode="r")
             if isinstance(loaded, np.ndarray):
                 return {"": loaded}

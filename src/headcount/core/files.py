@@ -40,7 +40,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
         ) from None
     require(
         isinstance(values, dict),
-        f"{path} holds a {type(values).__name__}",
+        f"{path} holds {'nothing' if values is None else f'a {type(values).__name__}'}",
         "a mapping of keys to values",
         "write key = value lines",
     )
@@ -112,9 +112,7 @@ def _refuse_large(values: Any, most: int, deepest: int) -> int:
 def read_text(path: Path) -> str:
     """A text file, or an `InputError` that says why not."""
     try:
-        # a pipe or a device has no end that we could wait for
-        if path.exists() and not path.is_file():
-            raise OSError(0, "not a file")
+        refuse_endless(path)
         if path.stat().st_size > LARGEST_TEXT:
             raise OSError(0, f"{path.stat().st_size / 1e6:.0f} MB, at most {LARGEST_TEXT / 1e6:g}")
         return path.read_text(encoding="utf-8")
@@ -123,6 +121,12 @@ def read_text(path: Path) -> str:
         raise InputError(
             f"cannot read {path} ({reason})", "a readable text file", "check the path"
         ) from None
+
+
+def refuse_endless(path: Path) -> None:
+    """An `OSError` for a pipe, a device or a folder: there is no end that we could wait for."""
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a file")
 
 
 def refuse_occupied(path: Path, sign: str = "config.json") -> None:

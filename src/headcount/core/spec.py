@@ -16,6 +16,7 @@ Positive = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, pydantic.Field(ge=0, lt=1)]
 Count = Annotated[int, pydantic.Field(ge=1)]
 Number = Annotated[int, pydantic.Field(ge=0)]
+DEEPEST = 32  # levels of lists in lists
 LARGEST_WHOLE = 2**63  # beyond, arrays and loops have no such size
 
 
@@ -44,18 +45,15 @@ def _admits(hint: Any, kind: Any) -> bool:
     return hint is kind or any(_admits(member, kind) for member in get_args(hint))
 
 
-def _number_is_no_bool(value: Any, wanted: bool) -> Any:
+def _number_is_no_bool(value: Any, wanted: bool, depth: int = 0) -> Any:
     """Plain Python values of NumPy's; True and False only where they are asked for."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_number_is_no_bool(item, wanted) for item in value]
-    require(
-        wanted or not isinstance(value, bool),
-        f"{value}",
-        "no truth value",
-        "write a number or a name",
-    )
+        require(depth < DEEPEST, shown(value), f"at most {DEEPEST} levels", "nest less deeply")
+        return [_number_is_no_bool(item, wanted, depth + 1) for item in value]
+    if isinstance(value, bool) and not wanted:
+        raise InputError(f"{value}", "no truth value", "write a number or a name")
     return value
 
 

@@ -19,7 +19,7 @@ from headcount.core.errors import InputError, unknown
 from headcount.core.files import refuse_occupied, whole_folder
 from headcount.export.torch_file import look_inside, torch_file
 from headcount.model.base import AbstractModel
-from headcount.model.card import tokens_in_words
+from headcount.model.card import tokens_in_words, with_section
 from headcount.model.save import class_names, described_arrays, load, read_config, save
 
 
@@ -69,15 +69,16 @@ def export(model: Any, folder: str | Path, to: str = "torch") -> Path:
             whole = load(source)  # refuses a broken folder, with the reason
         with whole_folder(out) as work:
             for file in ("config.json", "model.safetensors", "README.md", "run.py"):
-                if (source / file).exists():
+                if (source / file).is_file():
                     shutil.copy(source / file, work / file)
             _write_torch(work, whole)
             if form is Form.ONNX:
                 from headcount.export.onnx_file import write_onnx  # torch: an extra
 
                 write_onnx(work, whole)
-            with (work / "README.md").open("a", encoding="utf-8") as readme:
-                readme.write("\n" + USE[form])
+            readme = work / "README.md"
+            page = readme.read_bytes().decode(errors="replace") if readme.exists() else ""
+            readme.write_text(with_section(page, USE[form]).lstrip(), encoding="utf-8")
             for made in work.iterdir():
                 made.chmod(0o644)
     return out
@@ -103,13 +104,8 @@ def _write_torch(work: Path, model: AbstractModel) -> None:
     shapes = {name: shape for name, (_, shape) in described_arrays(config["model"]).items()}
     text = torch_file(class_names(config), tokens_in_words(model), shapes)
     (work / "model.py").write_text(text, encoding="utf-8")
-    inside = look_inside(_example(model), config)
-    if inside:
+    program = work / "run.py"
+    inside = look_inside(config)
+    # a folder that was saved by an earlier version has no example in its run.py
+    if inside and program.exists() and b"def example()" in program.read_bytes():
         (work / "look_inside.py").write_text(inside, encoding="utf-8")
-
-
-def _example(model: AbstractModel, length: int = 8) -> str:
-    vocabulary, dim = model.tokens
-    if vocabulary:
-        return f"torch.arange({length})[None] % {vocabulary}"
-    return f"torch.linspace(-1, 1, {length * dim}).reshape(1, {length}, {dim})"

@@ -2,8 +2,11 @@
 answers before it is kept.
 """
 
+import contextlib
 import importlib.util
+import logging
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,7 +49,7 @@ def write_onnx(work: Path, model: AbstractModel) -> None:
     tokens = torch.export.Dim("batch", min=1), torch.export.Dim("length", min=2)
     x = torch.from_numpy(sample(model, LENGTHS[0]))
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _quiet():
             warnings.simplefilter("ignore")  # the tracer's own
             torch.onnx.export(
                 traced,
@@ -68,6 +71,17 @@ def write_onnx(work: Path, model: AbstractModel) -> None:
         ) from None
     for length in LENGTHS:
         _compare(work / "model.onnx", model, length)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the tracer's log, which tells of packages that a model does not need."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def sample(model: AbstractModel, length: int) -> np.ndarray:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
 import safetensors.numpy
 
 from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require
+from headcount.core.files import refuse_endless
 from headcount.model.base import AbstractModel
 from headcount.model.save import described_arrays, read_config, with_weights
 
@@ -28,7 +28,7 @@ def import_torch(weights: Any, folder: str | Path) -> AbstractModel:
     config = read_config(Path(folder))
     arrays = described_arrays(config["model"])
     found = {
-        name: _array(value, arrays[name][0] if name in arrays else "float32")
+        name: _array(name, value, arrays[name][0] if name in arrays else "float32")
         for name, value in _state(weights).items()
     }
     return with_weights(config, found)
@@ -37,10 +37,12 @@ def import_torch(weights: Any, folder: str | Path) -> AbstractModel:
 def _state(weights: Any) -> Mapping[str, Any]:
     if isinstance(weights, str | Path):
         try:
+            refuse_endless(Path(weights))
             return safetensors.numpy.load_file(weights)
-        except (OSError, safetensors.SafetensorError) as error:
+        # of its own kind, or of NumPy's for a number type that it does not have (8-bit floats)
+        except Exception as error:
             raise InputError(
-                f"cannot read {weights} ({error})",
+                f"cannot read {weights} ({getattr(error, 'strerror', None) or error})",
                 "a safetensors file",
                 'write it with `save(model, "trained.safetensors")` of the exported model.py',
             ) from None
@@ -54,12 +56,19 @@ def _state(weights: Any) -> Mapping[str, Any]:
     return state
 
 
-def _array(value: Any, dtype: str) -> np.ndarray:
+def _array(name: str, value: Any, dtype: str) -> np.ndarray:
     """A tensor (or array) as an array of this type."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().double().numpy()
     if dtype == "bfloat16":
         import ml_dtypes  # comes with jax
 
-        return np.asarray(value).astype(ml_dtypes.bfloat16)
-    return np.asarray(value).astype(dtype)
+        wanted: Any = ml_dtypes.bfloat16
+    else:
+        wanted = dtype
+    try:
+        return np.asarray(value).astype(wanted)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is a {type(value).__name__}", "a tensor of numbers", "pass model.state_dict()"
+        ) from None

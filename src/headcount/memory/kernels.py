@@ -373,7 +373,8 @@ def _table(text: str) -> np.ndarray:
         if len(row) != len(header or row):
             raise ValueError(f"{len(row)} values under the header {', '.join(header or [])}")
     values = np.array(numbers, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] != 2 or len(values) < 2:
+    alone = len(values) < 2 and header is None  # one row of two numbers: lags 0 and 1
+    if values.ndim != 2 or values.shape[1] != 2 or alone:
         return values
     lags = values[:, 0]
     whole = np.isfinite(lags).all() and (lags == np.round(lags)).all() and (lags >= 0).all()

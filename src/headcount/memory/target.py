@@ -27,6 +27,7 @@ from headcount.memory.read import AbstractRead
 from headcount.memory.readouts import AbstractReadout, Weights
 
 SURELY_FITS = 1e8  # bytes: what no machine is asked about
+READABLE, LONGEST_READ = 16, 64  # tokens of a sequence that a reader may try
 
 
 class Batch(NamedTuple):
@@ -222,6 +223,18 @@ class AbstractMemory(AbstractTarget):
         x = self.inputs.sample(key, batch, length)
         y = self.evaluate(x)
         return Batch(x, y, jnp.ones(y.shape[:2], bool))
+
+
+def short_sequence(target: AbstractTarget, length: int) -> list[Any]:
+    """The tokens of one sequence for a reader to try, [N, d] or [N]; none where the memory asks for
+    longer ones than one would read.
+    """
+    count = max(target.shortest, min(length or READABLE, READABLE))
+    if count > LONGEST_READ:
+        return []
+    tokens = np.asarray(target.sample(jax.random.key(0), 1, count).x[0])
+    real = tokens.dtype.kind == "f"
+    return list((tokens.astype(float).round(4) if real else tokens).tolist())
 
 
 targets: Registry[AbstractTarget] = Registry("memory", AbstractTarget)

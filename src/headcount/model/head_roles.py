@@ -13,7 +13,7 @@ rows sees, divided as the normaliser does.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ from headcount.model.scores import lags_and_positions
 from headcount.model.transformer import Transformer
 
 LENGTH = 64  # rows of which a head's kernel is told, where none is said
-FEW = 4  # coordinates that are named one by one
+FEW = 4  # stretches of coordinates that are named one by one
 LONGEST, ENTRIES = 2**12, 2**24  # how far a reach is sought, and heads times lags at most
 
 
@@ -165,7 +165,22 @@ def _named(coordinates: Sequence[int], width: int, spaces: Mapping[str, slice] |
             names.append(name)
             left -= inside
     if left:
-        few = ", ".join(map(str, sorted(left)[:FEW]))
-        more = f" and {len(left) - FEW} more" if len(left) > FEW else ""
-        names.append(f"coordinate{'s' if len(left) > 1 else ''} {few}{more}")
+        names.append(f"coordinate{'s' if len(left) > 1 else ''} {ranges(sorted(left))}")
     return " and ".join(names) or "nothing"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Ascending whole numbers, neighbours as stretches; at most a few.
+
+    >>> ranges([0, 1, 2, 5]), ranges(range(0, 20, 2))
+    ('0–2, 5', '0, 2, 4, 6 and 6 more')
+    """
+    stretches: list[list[int]] = []
+    for number in numbers:
+        if stretches and stretches[-1][-1] == number - 1:
+            stretches[-1].append(number)
+        else:
+            stretches.append([number])
+    few = ", ".join(f"{s[0]}–{s[-1]}" if len(s) > 1 else str(s[0]) for s in stretches[:FEW])
+    rest = sum(map(len, stretches[FEW:]))
+    return few + (f" and {rest} more" if rest else "")

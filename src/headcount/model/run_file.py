@@ -4,13 +4,13 @@ Someone who has the folder and NumPy can read what the model computes and comput
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headcount.core.pick_source import named, pick
 
-ENDS = ("main", "answers", "load", "HERE")  # what the file offers, beside its parts
+ENDS = ("main", "answers", "example", "load", "HERE")  # what the file offers, beside its parts
 
 OPENING = '''"""The model of this folder in plain NumPy: its parts and nothing else.
 
@@ -47,16 +47,22 @@ def part_table(classes: Mapping[str, str]) -> str:
 
 
 def run_file(
-    classes: Mapping[str, str], vocabulary: int | None, dim: int, tokens: str, length: int
+    classes: Mapping[str, str],
+    vocabulary: int | None,
+    dim: int,
+    tokens: str,
+    length: int,
+    example: Sequence[Any] = (),
 ) -> str | None:
     """The text of `run.py` for a model of these parts (part → class name); None where one of them
-    has no NumPy form (a part that was added from outside). `length`: of the sequence it draws where
-    it is given none.
+    has no NumPy form (a part that was added from outside). Given no tokens, it tries the example,
+    or draws a sequence of this length where there is none.
     """
     if not set(classes.values()) <= set(named(template())):
         return None
     filled = {
         "PARTS": part_table(classes),
+        "EXAMPLE": f"EXAMPLE = {[*example]}",
         "VOCABULARY": f"VOCABULARY, DIM, LENGTH = {vocabulary or 0}, {dim}, {length}",
     }
     picked = pick(template(), [*classes.values(), *ENDS], filled)

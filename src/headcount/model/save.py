@@ -24,7 +24,7 @@ import safetensors.numpy
 
 from headcount.core.arguments import checked, fits, in_words
 from headcount.core.errors import InputError, nearest, require, shown, unknown
-from headcount.core.files import read_text, whole_folder
+from headcount.core.files import read_text, refuse_endless, whole_folder
 from headcount.memory.read import Last
 from headcount.model import attention, baselines, embedding, norms, transformer
 from headcount.model.base import AbstractModel
@@ -63,31 +63,56 @@ STRUCTURE: dict[str, type[eqx.Module]] = {
 
 @checked
 def save(
-    model: AbstractModel, folder: str | Path, note: str = "", spaces: Sequence[NamedSpace] = ()
+    model: AbstractModel,
+    folder: str | Path,
+    note: str = "",
+    spaces: Sequence[NamedSpace] = (),
+    length: int | None = None,
+    example: Sequence[Any] = (),
 ) -> Path:
     """Write the four files; the folder appears whole or not at all. `spaces` name parts of the
-    stream, for whoever looks inside.
+    stream, for whoever looks inside; `length` is that of the sequences it was made for, `example`
+    the tokens of one, which `run.py` tries.
     """
     folder = Path(folder)
+    require(length is None or length > 0, f"length {length}", "1 or more", "leave it out")
+    _check_example(model, example)
     arrays: dict[str, np.ndarray] = {}
     config: dict[str, Any] = {"format": FORMAT, "model": _described(model, "", arrays)}
     if spaces:
         config["spaces"] = [space.to_json() for space in spaces]
     parts = class_names(config)
     tokens = tokens_in_words(model)
-    program = run_file(parts, *model.tokens, tokens, SAMPLED + min(reach(model), FARTHEST))
+    drawn = SAMPLED + min(reach(model), FARTHEST)
+    program = run_file(parts, *model.tokens, tokens, drawn, example)
     with whole_folder(folder) as work:
         (work / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         safetensors.numpy.save_file(
             arrays, work / "model.safetensors", metadata={"format": "headcount"}
         )
-        text = card(model, formulas(parts), note, spaces, runs=program is not None)
-        (work / "README.md").write_text(text, encoding="utf-8")
+        text = card(model, formulas(parts), note, spaces, program is not None, length)
+        (work / "README.md").write_text(text, encoding="utf-8", errors="backslashreplace")
         if program is not None:
             (work / "run.py").write_text(program, encoding="utf-8")
         for file in work.iterdir():
             file.chmod(0o644)  # whatever the library that wrote it chose
     return folder
+
+
+def _check_example(model: AbstractModel, example: Sequence[Any]) -> None:
+    """Tokens that the model takes, as plain numbers."""
+    vocabulary, dim = model.tokens
+    try:
+        found = np.array(example, dtype=np.float64)
+    except (TypeError, ValueError, RecursionError):
+        found = np.array(np.nan)
+    shape = (len(example),) if vocabulary else (len(example), dim)
+    require(
+        len(example) == 0 or (found.shape == shape and bool(np.isfinite(found).all())),
+        f"an example of {len(example)} tokens that the model does not take",
+        tokens_in_words(model),
+        "pass the tokens of one sequence as a list of numbers",
+    )
 
 
 def class_names(config: Mapping[str, Any]) -> dict[str, str]:
@@ -136,7 +161,31 @@ def read_config(folder: Path) -> dict[str, Any]:
         f"format {FORMAT}",
         "use the version of headcount that wrote it",
     )
+    spaces = config.get("spaces", [])
+    require(
+        isinstance(spaces, list) and all(map(_names_a_space, spaces)),
+        f"config.json has the spaces {shown(spaces)}",
+        "names with coordinates, layer, part and holds",
+        "restore config.json",
+    )
     return config
+
+
+def _names_a_space(space: Any) -> bool:
+    """Is this what `NamedSpace.to_json` writes?"""
+    keys = {"name", "coordinates", "layer", "part", "holds"}
+    if not isinstance(space, dict) or set(space) != keys:
+        return False
+    ends = space["coordinates"]
+    return (
+        isinstance(space["name"], str)
+        and isinstance(ends, list)
+        and [type(end) for end in ends] == [int, int]
+        and 0 <= ends[0] < ends[1]
+        and type(space["layer"]) is int
+        and space["layer"] >= 1
+        and space["part"] in ("attention", "ffn")
+    )
 
 
 @checked
@@ -151,11 +200,12 @@ def load(folder: str | Path) -> AbstractModel:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
+        refuse_endless(path)
         return safetensors.numpy.load_file(path)
     # of its own kind, or of NumPy's for a number type that it does not have (8-bit floats)
     except Exception as error:
         raise InputError(
-            f"cannot read {path} ({type(error).__name__}: {error})",
+            f"cannot read {path} ({getattr(error, 'strerror', None) or error})",
             "a whole safetensors file",
             "restore the file",
         ) from None

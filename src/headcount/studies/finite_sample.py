@@ -144,6 +144,8 @@ def finite_sample(
     """
     design = Design.of(target, model, noise, series, over, sizes, samples, error, length, profile,
                        first_seed, seeds)  # fmt: skip
+    require(samples >= 0, f"samples {samples}", "1 or more", "pass for example samples=1000")
+    design.spec(design.sizes[-1], 0, Effort(RATES[0], 1), first_seed)  # refused before a folder is
     with kept(engine) as held:
         return _Study(design, Path(folder), held, say).run()
 

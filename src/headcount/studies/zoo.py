@@ -33,6 +33,7 @@ from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.memory.named import unnamed
+from headcount.model.base import AbstractModel
 from headcount.studies.collection import MemoryTask, chosen
 from headcount.studies.contenders import CONTENDERS, cost_of, maker
 from headcount.studies.decomposition import Floor
@@ -124,6 +125,12 @@ def zoo(
     if profile not in list(Profile):
         raise unknown("profile", profile, list(Profile))
     tasks = _tasks(memories, Profile(profile))
+    require(
+        not isinstance(model, AbstractModel),
+        "one model for all memories, whose tokens differ",
+        "a name, a spec, or a function from a task to a predictor",
+        "for example zoo('gru:width=32', folder='zoo')",
+    )
     if callable(model):
         rows = [_own(model, task, minima) for task in tasks]
         return ZooProfile(getattr(model, "__name__", "your model"), tuple(rows))

@@ -71,8 +71,8 @@ class Learned:
             told.append(f"… and {len(self.heads) - most} more heads (--json has all)")
         if relative_loss is not None:
             told.append(
-                f"Learned number: {relative_loss:.3g} of the variance is left"
-                f" ({_word(relative_loss)}); headcount plan gives the promised and possible ones."
+                f"Learned: {relative_loss:.3g} of the answers' variance is left"
+                f" ({_word(relative_loss)}). What is promised and possible: headcount plan."
             )
         return told
 

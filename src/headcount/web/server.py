@@ -74,11 +74,11 @@ def bound_socket(address: str, port: int) -> socket.socket:
     try:
         made.bind((address, port))
         made.listen(128)  # who comes before the server runs waits instead of being refused
-    except OSError as error:
+    except (OSError, TypeError, ValueError) as error:  # letters that no name of a machine has
         made.close()
         raise InputError(
-            f"cannot listen on {address} port {port} ({error.strerror})",
-            "a free port",
+            f"cannot listen on {address} port {port} ({getattr(error, 'strerror', error)})",
+            "an address of this machine and a free port",
             "pass another --port, or 0 for any",
         ) from None
     return made

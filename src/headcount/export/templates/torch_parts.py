@@ -673,7 +673,13 @@ def load(folder=HERE):
     """The model of this folder, an `nn.Module` in evaluation mode."""
     config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     model = rebuilt(config["model"], "", load_file(Path(folder) / "model.safetensors"))
-    model.spaces = {s["name"]: slice(*s["coordinates"]) for s in config.get("spaces", [])}
+    named = config.get("spaces", [])
+    model.spaces = {s["name"]: slice(*s["coordinates"]) for s in named}
+    after = {"attention": "hook_mid", "ffn": "hook_post"}  # where a subspace can be read first
+    model.written = {
+        s["name"]: (model.spaces[s["name"]], f"layers.{s['layer'] - 1}.{after[s['part']]}")
+        for s in named
+    }
     return model.eval()
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,11 +49,7 @@ class Trainer(AbstractRunner):
             return
         for spec in runs:
             done = train(spec.target(), spec.model, spec.train, spec.seed)
-            yield (
-                spec,
-                done.record.to_json(),
-                _files(done.model, f"Trained by headcount sweep: run {spec.content_hash}."),
-            )
+            yield (spec, done.record.to_json(), _files(done.model, spec))
 
     def shortened(self, spec: Spec) -> tuple[Spec, Spec, Spec, float]:
         from headcount.train.run_plan import plan_of, steps_of
@@ -112,10 +109,15 @@ def _cut(run: "RunSpec", steps: int, points: int) -> "RunSpec":
     return type(run).from_values(plain)
 
 
-def _files(model: Any, note: str) -> dict[str, bytes]:
+def _files(model: Any, run: "RunSpec") -> dict[str, bytes]:
     """A saved model as bytes, to be written where the store is."""
+    from headcount.memory.target import short_sequence
     from headcount.model.save import save
 
     with tempfile.TemporaryDirectory() as folder:
-        place = save(model, Path(folder) / "model", note)
+        note = f"Trained by headcount sweep: run {run.content_hash}."
+        note += f"\n\n```json\n{json.dumps(run.to_plain(), indent=2)}\n```"
+        length = run.train.length
+        example = short_sequence(run.target(), length)
+        place = save(model, Path(folder) / "model", note, length=length or None, example=example)
         return {file.name: file.read_bytes() for file in sorted(place.iterdir())}

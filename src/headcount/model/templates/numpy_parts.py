@@ -592,6 +592,7 @@ class GatedRecurrence(Part):
 # Filled in for the model at hand: its parts, and what tokens it takes.
 PARTS = {}
 VOCABULARY = DIM = LENGTH = 0
+EXAMPLE = []
 
 
 def arrays(path):
@@ -640,17 +641,36 @@ def answers(x, folder=HERE):
     return np.stack([model(sequence) for sequence in tokens])
 
 
+def example():
+    """A sequence to try: of the memory that the model was made for where it is known, else of
+    random tokens.  [1, N, d] or [1, N]
+    """
+    draw = np.random.default_rng(0)
+    if EXAMPLE:
+        return np.array([EXAMPLE])
+    if VOCABULARY:
+        return draw.integers(0, VOCABULARY, (1, LENGTH))
+    return draw.uniform(-1, 1, (1, LENGTH, DIM)).round(2)
+
+
 def main():
-    """python run.py TOKENS.npy [ANSWERS.npy]; without a file, a random sequence."""
-    last = slice(None)
+    """python run.py TOKENS.npy [ANSWERS.npy]; without a file, an example."""
     if len(sys.argv) > 1:
-        x = np.load(sys.argv[1])
+        x, shown = np.load(sys.argv[1]), slice(None)
     else:
-        draw, shape, last = np.random.default_rng(0), (1, LENGTH), slice(-8, None)
-        x = draw.integers(0, VOCABULARY, shape) if VOCABULARY else draw.normal(size=(*shape, DIM))
-        print(f"a random sequence of {LENGTH} tokens, the last of them and their answers:")
-        print("tokens", x[:, last].tolist())
+        x, shown = example(), slice(-8, None)
+        kind = "sequence of the memory" if EXAMPLE else "random sequence"
+        print(f"a {kind}, {x.shape[1]} tokens; the last of them and their answers:")
     y = answers(x)
     if len(sys.argv) > 2:
         np.save(sys.argv[2], y)
-    print("answers", y[:, last].tolist())
+    for number, (tokens, found) in enumerate(zip(x, y, strict=True), 1):
+        if len(x) > 1:
+            print(f"sequence {number}")
+        for t in range(len(tokens))[shown]:
+            print(f"{t + 1:6} token {plain(tokens[t])}  answer {plain(found[t])}")
+
+
+def plain(values):
+    """Numbers on one line, four decimals each."""
+    return " ".join(f"{value:.4g}" for value in np.ravel(values).round(4) + 0)
