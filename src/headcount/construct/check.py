@@ -92,12 +92,16 @@ def sampled(target: AbstractTarget, request: Request) -> Probe:
 
 
 def probes(
-    target: AbstractTarget, request: Request, model: Transformer, only_longest: bool
+    target: AbstractTarget,
+    request: Request,
+    model: Transformer,
+    only_longest: bool,
+    first: Probe | None = None,
 ) -> list[Probe]:
-    """All inputs of a build, from a fixed seed. Shorter ones are beginnings of longer ones: they
-    are samples as well.
+    """All inputs of a build, from a fixed seed, `first` among them where it was sampled already.
+    Shorter ones are beginnings of longer ones: they are samples as well.
     """
-    made = [sampled(target, request)]
+    made = [first or sampled(target, request)]
     x = made[0].x
     if target.vocabulary is None:
         made.append(
@@ -179,15 +183,19 @@ def _adversarial(
             chosen = letters[gain.argmax(-1)]
             moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
             moved[:, row] = z[:, row]
+            if np.array_equal(moved, z):
+                break
             z = moved
     return z
 
 
 def check(
-    target: AbstractTarget, request: Request, draft: Draft
+    target: AbstractTarget, request: Request, draft: Draft, first: Probe | None = None
 ) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
-    """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken."""
-    inputs = probes(target, request, draft.model, draft.only_longest)
+    """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken.
+    `first`: what `sampled` gave for this target and length.
+    """
+    inputs = probes(target, request, draft.model, draft.only_longest, first)
     budget = _budget(draft, inputs)
     measured = measure(target, draft.model, inputs, Precision.FLOAT64)
     narrow = measure(target, draft.model, inputs, Precision.FLOAT32)

@@ -95,7 +95,7 @@ def plan(
         "see headcount list construction",
     )
     ordered = sorted(_best_of_each(rows), key=lambda row: row.cost)
-    ordered, recommended = _recommended(built, ordered, say)
+    ordered, recommended = _recommended(built, ordered, probe[0], say)
     least = minima(built, recommended, longest)
     return Plan(built, tol, precision, longest, tuple(ordered), recommended, least)
 
@@ -210,7 +210,7 @@ def _best_of_each(rows: list[Row]) -> list[Row]:
 
 
 def _recommended(
-    target: AbstractTarget, rows: list[Row], say: Progress
+    target: AbstractTarget, rows: list[Row], probe: Probe, say: Progress
 ) -> tuple[list[Row], Row | None]:
     """The cheapest reachable row that passes the whole check; a row that does not is called
     undecided, with what was seen.
@@ -220,7 +220,7 @@ def _recommended(
             break
         say(f"checking {row.construction}, bias {row.bias}")
         precision, tol = row.request.precision, row.request.tol or math.inf
-        measured, narrow, _ = check(target, row.request, row.draft)
+        measured, narrow, _ = check(target, row.request, row.draft, probe)
         seen = narrow.sup if precision is Precision.FLOAT32 else measured.sup
         if seen <= tol:
             worst = max(narrow.sup, row.error_float32 or 0.0)
