@@ -181,6 +181,8 @@ def split_heads(
         more = threshold(kernels[k], request.bias) - counts[k]
         if 0 < more <= total - sum(counts):
             counts[k] += more
+    if len(kernels) == 1:  # nothing to weigh up
+        counts = [total]
     while sum(counts) < total:
         gains = [
             fit(k, counts[k]).error ** 2 - fit(k, counts[k] + 1).error ** 2
