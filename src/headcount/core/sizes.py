@@ -92,5 +92,10 @@ def _gigabytes(size: float) -> str:
 def _spoken(seconds: float) -> str:
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= length:
-            return f"{seconds / length:.2g} {unit}"
-    return f"{seconds:.2g} seconds"
+            return _counted(seconds / length, unit)
+    return _counted(seconds, "seconds")
+
+
+def _counted(value: float, units: str) -> str:
+    text = f"{value:.2g}"
+    return f"{text} {units.removesuffix('s') if text == '1' else units}"
