@@ -273,7 +273,7 @@ def test_json_has_the_promised_fields():
     assert [m["size"] for m in told["minimum"]] == ["layers", "heads", "neurons"]
     assert set(told["familiar"]) >= {"ALiBi", "RoPE", "T5", "NoPE", "FIRE"}
     assert told["answer"].startswith("One softmax layer")
-    assert told["recommended"]["command"].startswith("headcount build 'fixed:lags=20'")
+    assert told["recommended"]["command"].startswith("headcount build fixed:lags=20 --tol")
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,8 @@ class Construction:
         a = self.architecture
         return (
             f"Construction({self.target.kind}: {a.words()},"
-            f" {counted(self.parameters, 'parameter')}, error {self.measured.sup:.3g} of {self.promised.at(Precision.FLOAT64):.3g} promised)"
+            f" {counted(self.parameters, 'parameter')}, error {self.measured.sup:.3g}"
+            f" of {self.promised.at(Precision.FLOAT64):.3g} promised)"
         )
 
     def _repr_html_(self) -> str:
