@@ -5,8 +5,8 @@ may still take more. Above the limit the job is refused with one line that tells
 how to allow more:
 
     HEADCOUNT_MAX_GB        memory; without it what the machine has free now
-    HEADCOUNT_MAX_MINUTES   time; without it ten minutes for what comes before an answer (building,
-                            compiling), and thirty days for a training run
+    HEADCOUNT_MAX_MINUTES   time; without it one minute for a plan or a build, ten for what comes
+                            before a training run (compiling), and thirty days for the run
 """
 
 import math
