@@ -5,6 +5,7 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import require
+from headcount.core.plural import counted
 from headcount.memory.kernels import kernels
 from headcount.theory.kernel_fit import fit_kernel
 
@@ -60,7 +61,7 @@ def four_numbers(
         lines[f"representable in {dtype}"] = [_rounded(fit, dtype) for fit in fits]
     if learned:
         lines["learned"] = [learned.get(v) for v in values]
-    title = f"{kernel}, {heads} heads, bias {bias}, sum|a| at most {budget:g}"
+    title = f"{kernel}, {counted(heads, 'head')}, bias {bias}, sum|a| at most {budget:g}"
     return line_plot(values, lines, (kernel, "l1 error of the kernel"), title)
 
 

@@ -46,6 +46,13 @@ def test_build_for_people(capsys):
         assert word in shown
 
 
+def test_build_names_what_may_be_smaller(capsys):
+    build("fixed:lags=3", bias="peak", tol=0.1, length=8)
+    assert "--construction folded may be smaller" in capsys.readouterr().out
+    build("fixed:lags=3", bias="peak", tol=0.1, length=8, construction="folded")
+    assert "may be smaller" not in capsys.readouterr().out
+
+
 def test_build_leaves_other_folders_alone_and_writes_nothing_on_refusal(tmp_path):
     (tmp_path / "precious.txt").write_text("x")
     with pytest.raises(hc.InputError, match="no saved model"):

@@ -5,6 +5,7 @@ claims that cover the row's own question.
 import dataclasses
 import functools
 import math
+import shlex
 
 import numpy as np
 import pytest
@@ -197,12 +198,32 @@ def test_standard_parts_alone():
 
 def test_what_people_see():
     made = planned("fixed:lags=3", 0.1, 64)
-    assert len(repr(made)) < 200
+    assert repr(made).startswith("<Plan fixed to 0.1: ")
+    assert len(repr(made)) < 80
+    assert "1 layer, 1 head, " in repr(made.recommended)
     assert "<table>" in made._repr_html_()
-    assert made.plot().axes[0].get_xlabel() == "parameters"
+    figure = made.plot()
+    assert figure.axes[0].get_xlabel() == "parameters"
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"front", "tolerance", "RoPE", "RoPE, no softmax"} <= set(named)
     built = hc.construct("fixed:lags=1", bias="peak", tol=0.1, length=8)
     assert len(repr(built)) < 200
+    assert "1 layer, 1 head, " in repr(built)
     assert "<table>" in built._repr_html_()
+
+
+def test_the_command_is_quoted_as_a_shell_reads_it():
+    made = planned("fixed:lags=3", 0.1, 64)
+    target = "fixed:lags=3,readout=teacher(neurons=4)"
+    words = shlex.split(made.command(target))
+    assert words[:3] == ["headcount", "build", target]
+    assert shlex.split(made.command("a' b"))[2] == "a' b"
+
+
+def test_a_chain_is_not_drafted_where_doubling_serves():
+    seen = drafts_of("pointer-chain:hops=2,symbols=3", 0.1, 16)
+    assert any(draft.startswith("doubling") for draft in seen)
+    assert not any(draft.startswith("chain") for draft in seen)
 
 
 def test_the_length_is_honoured():
@@ -252,7 +273,7 @@ def test_json_has_the_promised_fields():
     assert [m["size"] for m in told["minimum"]] == ["layers", "heads", "neurons"]
     assert set(told["familiar"]) >= {"ALiBi", "RoPE", "T5", "NoPE", "FIRE"}
     assert told["answer"].startswith("One softmax layer")
-    assert told["recommended"]["command"].startswith("headcount build 'fixed:lags=20'")
+    assert told["recommended"]["command"].startswith("headcount build fixed:lags=20 --tol")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from headcount.core.claims import (
     phrase,
 )
 from headcount.core.refs import Ref
+from headcount.memory.kernels import Lag
 
 TERNARY = Tokens(frozenset({(-1.0,), (0.0,), (1.0,)}))
 
@@ -145,3 +146,9 @@ def test_json_is_plain():
 )
 def test_tokens_in_words(tokens, text):
     assert str(tokens) == text
+
+
+def test_kernels_are_called_as_people_write_them():
+    made = claim(Sense.AT_LEAST)
+    assert str(dataclasses.replace(made, subject=Lag(2))).startswith("lag:2: at least")
+    assert str(dataclasses.replace(made, subject="fixed")).startswith("fixed: at least")

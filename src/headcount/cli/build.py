@@ -10,6 +10,7 @@ from headcount.cli.common import console, number, print_json, progress, tell
 from headcount.cli.options import JSON, LENGTH, MODEL_FOLDER, TARGET
 from headcount.core.claims import Precision
 from headcount.core.files import refuse_occupied
+from headcount.core.plural import counted
 
 if TYPE_CHECKING:
     from headcount.construct import Construction
@@ -56,6 +57,7 @@ def build(
     reference, or nothing is written.
     """
     from headcount.construct import construct  # jax: not needed for --help
+    from headcount.construct.construct import small_ones_beside
 
     if out is not None:
         refuse_occupied(out)
@@ -74,6 +76,9 @@ def build(
     console.print(table(made))
     for note in made.notes:
         tell(f"note: {note}")
+    if construction is None and theorem is None and (beside := small_ones_beside(made)):
+        options = " or ".join(f"--construction {name}" for name in beside)
+        tell(f"the first that applies was taken; {options} may be smaller: headcount plan compares")
     if out is not None:
         console.print(f"written to {escape(str(out))}", markup=True)
 
@@ -84,7 +89,7 @@ def table(made: "Construction") -> Table:
     shown = Table(show_header=False, box=None)
     shown.add_row(
         "architecture",
-        f"{a.layers} layer{'s' if a.layers > 1 else ''}, heads {list(a.heads_per_layer)},"
+        f"{counted(a.layers, 'layer')}, heads {list(a.heads_per_layer)},"
         f" neurons {list(a.width_per_layer)}, stream {a.stream}",
     )
     shown.add_row("parts", f"bias {a.bias}, attention {a.attention}, normaliser {a.normaliser}")

@@ -179,6 +179,8 @@ def _adversarial(
             chosen = letters[gain.argmax(-1)]
             moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
             moved[:, row] = z[:, row]
+            if np.array_equal(moved, z):
+                break
             z = moved
     return z
 

@@ -96,6 +96,20 @@ def choose(
     )
 
 
+def small_ones_beside(made: Construction) -> list[str]:
+    """Methods that `plan` drafts first, because their models are small, and that serve the same
+    request as the one that was taken.
+    """
+    candidates = [methods.build(entry.name) for entry in by_cost()]
+    return [
+        method.kind
+        for method in candidates
+        if method.drafted_first
+        and method.ref != made.draft.theorem
+        and not method.refusals(made.target, made.request)
+    ]
+
+
 def by_cost() -> list[Entry[AbstractMethod]]:
     """All methods, those to be tried first in front."""
     return sorted(methods.entries(), key=lambda entry: entry.part.cost)

@@ -13,6 +13,7 @@ import numpy as np
 
 from headcount.construct.draft import Bound, Draft, Request
 from headcount.core.claims import Precision, Status
+from headcount.core.plural import counted
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget
 from headcount.model.card import NamedSpace
@@ -34,6 +35,11 @@ class Architecture:
     bias: str
     attention: str
     normaliser: str
+
+    def words(self) -> str:
+        """`1 layer, 4 heads, 0 neurons`."""
+        sizes = {"layer": self.layers, "head": self.heads, "neuron": self.width}
+        return ", ".join(counted(size, noun) for noun, size in sizes.items())
 
     @classmethod
     def of(cls, model: Transformer) -> "Architecture":
@@ -131,9 +137,9 @@ class Construction:
     def __repr__(self) -> str:
         a = self.architecture
         return (
-            f"Construction({self.target.kind}: {a.layers} layers, {a.heads} heads, {a.width}"
-            f" neurons, {self.parameters} parameters, error {self.measured.sup:.3g} of"
-            f" {self.promised.at(Precision.FLOAT64):.3g} promised)"
+            f"Construction({self.target.kind}: {a.words()},"
+            f" {counted(self.parameters, 'parameter')}, error {self.measured.sup:.3g}"
+            f" of {self.promised.at(Precision.FLOAT64):.3g} promised)"
         )
 
     def _repr_html_(self) -> str:

@@ -26,6 +26,7 @@ from headcount.core.claims import Claim, Precision, Status
 from headcount.core.errors import InputError, require, unknown
 from headcount.core.refs import Ref
 from headcount.core.sizes import require_memory, require_time
+from headcount.memory.named import unnamed
 from headcount.memory.target import AbstractTarget
 from headcount.model.biases import biases
 from headcount.model.normalisers import normalisers
@@ -38,9 +39,12 @@ MOST_TOKENS = 2**14  # of a sequence: checks look at pairs of positions
 LONGEST = 1024  # sequence length assumed where none is given
 MOST_HEADS = 4096  # the search for heads is quadratic in them
 SEQUENCES = 16  # at least, that a check holds at once
-# From below: a plan takes LAG_SECONDS per token of its longest sequence, and a jump of a pointer
-# chain is a layer that is compiled.
-LAG_SECONDS, HOP_SECONDS = 1e-5, 0.1
+ANSWER_MINUTES = 1.0  # a plan or a build is waited for
+# From below: a plan takes LAG_SECONDS per token of its longest sequence; layers that follow a
+# pointer chain look at all pairs of positions; a kernel is fitted with every bias; the reference
+# adds up a readout's neurons one by one, for at least so many ANSWERS.
+LAG_SECONDS, PAIR_SECONDS, KERNEL_SECONDS, NEURON_SECONDS = 1e-5, 1.5e-6, 1.0, 3e-7
+ANSWERS = 100
 PRECISIONS = (Precision.FLOAT64, Precision.FLOAT32)  # in which weights are written and checked
 
 
@@ -132,13 +136,20 @@ def check_sizes(target: AbstractTarget, longest: int) -> None:
         "use shorter lags or sequences",
     )
     require_memory(8.0 * token**2, f"a stream for {token} different tokens or entries", "use fewer")
-    require_time(
-        longest * LAG_SECONDS,
-        f"checking {target.kind} on sequences of {longest} tokens",
-        "use shorter lags or sequences",
-    )
-    hops = getattr(target, "hops", 1)
-    require_time(hops * HOP_SECONDS, f"a chain of {hops} jumps", "use fewer")
+    asked = unnamed(target)
+    layers = math.ceil(math.log2(getattr(target, "hops", 0) + 1))
+    kernels = len(getattr(asked, "kernel", ()))
+    neurons = getattr(getattr(asked, "readout", None), "neurons", 0)
+    for seconds, what, fix in (
+        (
+            longest * LAG_SECONDS + layers * longest**2 * PAIR_SECONDS,
+            f"checking {target.kind} on sequences of {longest} tokens",
+            "use shorter lags or sequences, or fewer hops",
+        ),
+        (kernels * KERNEL_SECONDS, f"heads for {kernels} kernels", "use fewer"),
+        (ANSWERS * neurons * NEURON_SECONDS, f"a readout of {neurons} neurons", "use fewer"),
+    ):
+        require_time(seconds, what, fix, ANSWER_MINUTES)
 
 
 def refuse_nothing(target: AbstractTarget, length: int) -> None:

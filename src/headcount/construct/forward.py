@@ -18,6 +18,8 @@ from headcount.memory.read import AbstractRead
 from headcount.model.embedding import LinearEmbedding
 from headcount.model.transformer import Transformer
 
+ROWS_AT_ONCE = 128  # of a sequence: what comes after the last of them is not computed
+
 
 def served(model: Transformer) -> bool:
     """Are all parts known here?"""
@@ -74,26 +76,33 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     out = np.zeros((x.shape[0], len(rows), x.shape[2]), x.dtype)
     if not np.any(w_out):
         return out
-    lags = rows[:, None] - np.arange(x.shape[1])[None]  # [R, N]
-    seen = np.maximum(lags, 0)
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
-        # the same for every sequence: -inf where a token is still to come
-        bias = np.where(lags >= 0, _bias(attention, h, seen, x.dtype), -np.inf).astype(x.dtype)
-        if attention.score.kind == "dp-free":
-            mixed = _weights(attention, h, rows, bias, x.dtype) @ values
-        else:
-            mixed = np.stack(
-                [
-                    _weights(
-                        attention, h, rows, _scores(attention, h, one, rows, seen, bias), x.dtype
-                    )
-                    @ v
-                    for one, v in zip(x, values, strict=True)
-                ]
-            )
-        out += mixed @ w_out[h].T
+        by_lag = _bias(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            mixed = _mixed(attention, h, x, values, rows[part], by_lag)
+            out[:, part] += mixed @ w_out[h].T
     return out
+
+
+def _mixed(
+    attention: Any, h: int, x: np.ndarray, values: np.ndarray, rows: np.ndarray, by_lag: np.ndarray
+) -> np.ndarray:
+    """What one head sees at these rows, of the tokens up to the last of them.  [B, R, v]"""
+    tokens = int(rows.max()) + 1
+    lags = rows[:, None] - np.arange(tokens)[None]  # [R, n]
+    seen = np.maximum(lags, 0)
+    # the same for every sequence: -inf where a token is still to come
+    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(x.dtype)
+    if attention.score.kind == "dp-free":
+        return _weights(attention, h, rows, bias, x.dtype) @ values[:, :tokens]
+    return np.stack(
+        [
+            _weights(attention, h, rows, _scores(attention, h, one, rows, seen, bias), x.dtype) @ v
+            for one, v in zip(x[:, :tokens], values[:, :tokens], strict=True)
+        ]
+    )
 
 
 def _scores(

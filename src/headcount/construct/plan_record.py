@@ -5,12 +5,14 @@ plan itself. Records that know how to write themselves out, and nothing of how t
 import dataclasses
 import enum
 import math
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from headcount.construct import plan_words
 from headcount.construct.construction import Architecture
 from headcount.construct.draft import Draft, Request
 from headcount.core.claims import FIELDS, Claim, Precision, Sense, Status
+from headcount.core.plural import counted
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget
 from headcount.model.biases import Table
@@ -65,7 +67,7 @@ class Row:
     def __repr__(self) -> str:
         verdict = {True: "reaches", False: "out of reach", None: "undecided"}[self.reachable]
         a = self.architecture
-        size = "" if a is None else f", {a.layers} layers, {a.heads} heads, {a.width} neurons"
+        size = "" if a is None else f", {a.words()}"
         return f"Row({self.bias}, {self.attention}, {self.normaliser}: {verdict}{size})"
 
     @property
@@ -168,12 +170,12 @@ class Minimum:
 
     def words(self, found: int) -> str:
         """`3 heads (>= 3 proved)`."""
-        noun = self.size if found != 1 else self.size.removesuffix("s")
+        told = counted(found, self.size.removesuffix("s"))
         if self.claim is not None:
             reads = self.claim.scope.reads
             kind = "" if reads is None else f" for {FIELDS['reads'][2](reads)}"
-            return f"{found} {noun} (>= {self.least} proved{kind})"
-        return f"{found} {noun}" if found <= self.least else f"{found} {noun} (minimum open)"
+            return f"{told} (>= {self.least} proved{kind})"
+        return told if found <= self.least else f"{told} (minimum open)"
 
     def to_json(self) -> dict[str, Any]:
         claim = None if self.claim is None else self.claim.to_json()
@@ -200,7 +202,11 @@ class Plan:
         return front_of([row for row in self.rows if row.reachable])
 
     def __repr__(self) -> str:
-        return f"Plan({self.target.kind}, tol={self.tol:g}: {len(self.rows)} rows; {self.words()})"
+        best, rows = self.recommended, counted(len(self.rows), "row")
+        taken = "nothing found" if best is None or best.architecture is None else f"{best.bias}"
+        if best is not None and best.architecture is not None:
+            taken += f", {best.architecture.words()}"
+        return f"<Plan {self.target.kind} to {self.tol:g}: {rows}; {taken}>"
 
     def words(self, target: str | None = None) -> str:
         """The answer in one sentence, from the data alone; `target` as the user wrote it."""
@@ -255,12 +261,17 @@ class Plan:
         """How to build the recommended row."""
         best = self.recommended
         assert best is not None
-        parts = f"--bias {best.bias} --normaliser {best.request.normaliser}"
-        return (
-            f"headcount build '{target}' --tol {self.tol:g} {parts}"
-            f" --construction {best.construction} --precision {self.precision}"
-            f" --length {self.length} -o model"
-        )
+        options = {
+            "--tol": f"{self.tol:g}",
+            "--bias": best.bias,
+            "--normaliser": best.request.normaliser,
+            "--construction": best.construction,
+            "--precision": str(self.precision),
+            "--length": str(self.length),
+            "-o": "model",
+        }
+        words = [word for option in options.items() for word in option]
+        return shlex.join(["headcount", "build", target, *words])
 
 
 def front_of(rows: list[Row]) -> tuple[Row, ...]:

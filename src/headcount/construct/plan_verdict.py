@@ -8,7 +8,6 @@ nobody's theorem.
 
 import dataclasses
 import math
-from typing import Any
 
 from headcount.construct.draft import Request, Unreachable
 from headcount.construct.method import AbstractMethod
@@ -24,6 +23,7 @@ from headcount.core.claims import (
     Status,
     Tokens,
     rounded,
+    subject_words,
 )
 from headcount.memory.fixed import FixedMemory
 from headcount.memory.inputs import Uniform
@@ -110,7 +110,7 @@ def excluded(
     told = f": {refusal}"
     if claims:
         least = f"error at least {rounded(claims[0].value, 3, up=False)}"
-        about = f" of the kernel {kernel_words(claims[0].subject)}" if other else ""
+        about = f" of the kernel {subject_words(claims[0].subject)}" if other else ""
         told = f"; {least}{about} is proved for {', '.join(words)}"
     return dataclasses.replace(
         row,
@@ -118,12 +118,6 @@ def excluded(
         missing=(*(["subject"] if other else []), *gaps),
         reason=f"{NOTHING_FOUND}{told}",
     )
-
-
-def kernel_words(subject: Any) -> str:
-    """`lag:6` for the kernel that a claim is about."""
-    values = ",".join(str(value) for value in vars(subject).values())
-    return f"{subject.kind}:{values}" if len(values) < 40 else str(subject.kind)
 
 
 def reached(target: AbstractTarget, method: AbstractMethod, row: Row) -> Row:

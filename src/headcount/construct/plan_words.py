@@ -1,7 +1,8 @@
 """A plan for people: one sentence, a page for notebooks, a figure; every word from the data."""
 
 import html as escaping
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,34 +137,34 @@ def html(plan: "Plan") -> str:
 
 
 def figure(plan: "Plan") -> "Figure":
-    """Error against parameters."""
-    from headcount.core.picture import Picture  # not needed for a plan
+    """Error against parameters: a colour per bias, the front joined."""
+    from matplotlib.ticker import LogFormatter  # not needed for a plan
 
-    made = Picture(figsize=(6, 4), layout="constrained")
+    from headcount.core.picture import Picture
+
+    made = Picture(figsize=(7, 4), layout="constrained")
     axes = made.add_subplot()
     floor = plan.tol * 1e-12
-    for row in plan.rows:
-        if row.reachable:
-            axes.plot(
-                row.parameters or 1,
-                max(row.worst, floor),
-                "o",
-                fillstyle="full" if row.softmax else "none",
-            )
-            axes.annotate(
-                named(row), (row.parameters or 1, max(row.worst, floor)),
-                xytext=(4, 4), textcoords="offset points",
-            )  # fmt: skip
+
+    def drawn(rows: "Sequence[Row]", *style: str, **options: Any) -> None:
+        sizes = [row.parameters or 1 for row in rows]
+        axes.plot(sizes, [max(row.worst, floor) for row in rows], *style, **options)
+
     front = sorted(plan.front, key=lambda row: row.parameters or 0)
-    axes.plot(
-        [row.parameters or 1 for row in front],
-        [max(row.worst, floor) for row in front],
-        ":",
-        color="0.5",
-    )
-    axes.axhline(plan.tol, color="0.3", linewidth=0.8)
+    drawn(front, ":", color="0.5", label="front")
+    reachable = [row for row in plan.rows if row.reachable]
+    for number, name in enumerate(dict.fromkeys(map(named, reachable))):
+        for softmax, fill in ((True, "full"), (False, "none")):
+            rows = [r for r in reachable if named(r) == name and r.softmax == softmax]
+            label = name if softmax else f"{name}, no softmax"
+            if rows:
+                drawn(rows, "o", color=f"C{number}", fillstyle=fill, label=label)
+    axes.axhline(plan.tol, color="0.3", linewidth=0.8, label="tolerance")
     axes.set(
         xscale="log", yscale="log", xlabel="parameters", ylabel=f"largest error ({plan.precision})",
         title=f"{plan.target.kind}, tolerance {plan.tol:g}",
     )  # fmt: skip
+    axes.xaxis.set_minor_formatter(LogFormatter())  # 20, not 2 x 10^1: those run into each other
+    # beside the axes: marks often lie on each other, and names written there would too
+    made.legend(loc="outside right upper", fontsize="small")
     return made

@@ -330,7 +330,7 @@ class Claim:
         return shown and found is not None and found <= tol
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.words()}"
+        return f"{subject_words(self.subject)}: {self.words()}"
 
     def words(self) -> str:
         """The statement with all of its scope, from the data alone."""
@@ -347,6 +347,16 @@ class Claim:
             "method": self.method, "source": str(self.ref), "scope": self.scope.to_json(),
             "words": self.words(),
         }  # fmt: skip
+
+
+def subject_words(subject: Any) -> str:
+    """`lag:6` for a kernel, by its name alone where its values are many; a target's name as it
+    is.
+    """
+    if not hasattr(subject, "kind"):
+        return str(subject)
+    values = ",".join(str(value) for value in vars(subject).values())
+    return f"{subject.kind}:{values}" if 0 < len(values) < LONGEST_VALUES else str(subject.kind)
 
 
 def rounded(value: float, digits: int, up: bool) -> str:
@@ -379,4 +389,5 @@ def phrase(scope: Scope) -> str:
     return ", ".join(parts)
 
 
+LONGEST_VALUES = 40  # letters of a kernel's values
 _RARER = ("rates", "state", "normalised", "reads", "neurons", "precision", "resolution")

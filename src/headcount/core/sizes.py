@@ -5,8 +5,8 @@ may still take more. Above the limit the job is refused with one line that tells
 how to allow more:
 
     HEADCOUNT_MAX_GB        memory; without it what the machine has free now
-    HEADCOUNT_MAX_MINUTES   time; without it ten minutes for what comes before an answer (building,
-                            compiling), and thirty days for a training run
+    HEADCOUNT_MAX_MINUTES   time; without it one minute for a plan or a build, ten for what comes
+                            before a training run (compiling), and thirty days for the run
 """
 
 import math
@@ -92,5 +92,10 @@ def _gigabytes(size: float) -> str:
 def _spoken(seconds: float) -> str:
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= length:
-            return f"{seconds / length:.2g} {unit}"
-    return f"{seconds:.2g} seconds"
+            return _counted(seconds / length, unit)
+    return _counted(seconds, "seconds")
+
+
+def _counted(value: float, units: str) -> str:
+    text = f"{value:.2g}"
+    return f"{text} {units.removesuffix('s') if text == '1' else units}"

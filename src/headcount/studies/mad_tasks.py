@@ -23,6 +23,7 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import unknown
+from headcount.core.plural import counted
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
@@ -131,8 +132,7 @@ class Predictions:
         for row in self.rows:
             p = row.prediction
             kind = "with" if p.dot else "without"
-            plural = "" if p.layers == 1 else "s"
-            told = f"{p.task.name}: {p.layers} layer{plural} {kind} dot products"
+            told = f"{p.task.name}: {counted(p.layers, 'layer')} {kind} dot products"
             lesser = row.lesser.accuracy if row.lesser is not None else None
             said.append(
                 f"{told}: {row.outcome} ({row.predicted.accuracy or 0:.0%} right"

@@ -388,6 +388,12 @@ class Log1p(AbstractPower):
     shift = 1
 
 
+@functools.lru_cache(maxsize=64)
+def _balls(shape: AbstractShape, length: int, bits: int) -> tuple[arb, ...]:
+    """A curve at this precision: a search for the fewest heads measures each many times."""
+    return tuple(shape.balls(length))
+
+
 @dataclasses.dataclass(frozen=True)
 class Shaped(AbstractFamily):
     """Curves given by a record of `shaped_curves`: peak, table or rope."""
@@ -416,7 +422,7 @@ class Shaped(AbstractFamily):
         return np.stack(values, axis=1) if values else np.zeros((len(at), 0))
 
     def curve(self, curve, length):
-        return curve.balls(length)
+        return list(_balls(curve, length, flint.ctx.prec))
 
     def tail(self, curve, start):
         return curve.tail(start)

@@ -87,3 +87,30 @@ def test_the_sink_continues_the_geometric_sum():
     assert seen + np.exp(sum_goes_on(np.array([b]))[0] - b * t) == pytest.approx(
         1 / (1 - np.exp(-b))
     )
+
+
+def test_one_kernel_takes_all_heads_in_one_fit(monkeypatch):
+    counts = []
+
+    def fitted(kernel, bias, heads, precision, window=None):
+        counts.append(heads)
+        return heads_for_count(kernel, bias, heads, precision, window)
+
+    monkeypatch.setattr("headcount.construct.blocks.decaying_heads.heads_for_count", fitted)
+    made = split_heads([Lag(1)], Request("lin", heads=6))
+    assert counts == [6]
+    assert made[0].count <= 6
+
+
+def test_out_of_reach_of_many_heads_is_not_sought_with_few(monkeypatch):
+    """The best of any number of log1p heads within the budget is far from the tolerance."""
+    counts = []
+
+    def attempt(problem, heads):
+        counts.append(heads)
+        return DrawnHeads(problem.kernel, (), np.zeros(0), 1.0, "none")
+
+    monkeypatch.setattr("headcount.construct.blocks.decaying_heads._counted", attempt)
+    with pytest.raises(Unreachable):
+        heads_for_tol(Lag(1), "log1p", 4e-4, Precision.FLOAT32, 1000)
+    assert counts == [18]

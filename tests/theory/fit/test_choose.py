@@ -10,7 +10,7 @@ from flint import fmpq
 from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory import fit as public
-from headcount.theory.fit import enough_heads, fewest_heads, fit_heads
+from headcount.theory.fit import enough_heads, fewest_heads, fit_heads, least_error
 from headcount.theory.fit.choose import score
 from headcount.theory.fit.sample import sample
 from headcount.theory.head_sum import Fit
@@ -29,7 +29,7 @@ def error(problem, heads, **options):
 
 def test_public_names():
     names = ["DEFAULT_LEAK", "best_coefficients", "enough_heads", "fewest_heads", "fit_heads"]
-    assert sorted(public.__all__) == names
+    assert sorted(public.__all__) == [*names, "least_error"]
 
 
 # Published figures (relative l1 over lags 1..1000; lags: absolute, tail included), as printed.
@@ -214,3 +214,10 @@ def test_more_heads_than_lags_are_as_good_as_all_that_can_count():
     found = fit_heads(problem, 2123)
     assert found.head_sum.heads <= 2123
     assert error(problem, 2123) <= 1e-6
+
+
+def test_the_least_error_is_about_that_of_many_heads():
+    problem = Problem(Lag(2), family("lin"), budget=100.0)
+    least = least_error(problem)
+    assert 0.5 * least <= error(problem, 24) <= 1.05 * least
+    assert least_error(dataclasses.replace(problem, budget=1e4)) < least

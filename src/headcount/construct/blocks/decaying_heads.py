@@ -18,7 +18,7 @@ from headcount.construct.impossible import by_budget, by_weight, weight_for
 from headcount.core.claims import Precision
 from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel, Lag
-from headcount.theory.fit import enough_heads, fit_heads
+from headcount.theory.fit import enough_heads, fit_heads, least_error
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import family
 from headcount.theory.measure import measure
@@ -29,6 +29,7 @@ DOUBTFUL = 4  # heads beyond the threshold after which a lower bound is worth it
 MOST_EXTRA = 16
 MOST_HEADS = 24  # where a search begins at most: larger fits take minutes
 LIGHTER = 1  # attempts to make coefficients 16 times smaller
+BESIDE_THE_GRID = 2.0  # what rates between those of `least_error` may gain
 
 
 def affordable(tol: float | None, precision: Precision) -> float:
@@ -67,7 +68,12 @@ def heads_for_tol(
         hopeless(
             DOUBTFUL
         )  # a kernel that heads must cancel for: a proof is sooner found than heads
-    made = fewest(lambda count: _counted(problem, count), tol, first, most, hopeless, likely)
+    attempt = functools.cache(lambda count: _counted(problem, count))
+    if likely is None and least_error(problem) > tol and attempt(most).error > tol:
+        hopeless(DOUBTFUL)
+        made = attempt(most)  # nor will fewer do
+    else:
+        made = fewest(attempt, tol, first, most, hopeless, likely)
     if made.error > tol:
         got = (
             f"l1 error {made.error:.3g} with {first + MOST_EXTRA} {bias} heads and sum|a| up to"
@@ -88,7 +94,7 @@ def _lighter(problem: Problem, made: DrawnHeads, tol: float) -> DrawnHeads:
     cancels = (made.coefficients > 0).any() and (made.coefficients < 0).any()
     for _ in range(LIGHTER if cancels else 0):
         sparing = dataclasses.replace(problem, budget=made.weight / 16)
-        if sparing.budget < 1:
+        if sparing.budget < 1 or least_error(sparing) > BESIDE_THE_GRID * tol:
             break
         lighter = _counted(sparing, made.count)
         if lighter.error > tol:
@@ -175,6 +181,8 @@ def split_heads(
         more = threshold(kernels[k], request.bias) - counts[k]
         if 0 < more <= total - sum(counts):
             counts[k] += more
+    if len(kernels) == 1:  # nothing to weigh up
+        counts = [total]
     while sum(counts) < total:
         gains = [
             fit(k, counts[k]).error ** 2 - fit(k, counts[k] + 1).error ** 2

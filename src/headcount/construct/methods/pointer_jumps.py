@@ -119,7 +119,7 @@ class AbstractPointers(AbstractMethod):
     """One head per layer, no FFN; softmax or no normaliser."""
 
     layers = None
-    attention = "dot"
+    attention = "peak-tmx+dot"
     families = (PointerChain,)
     noun = "pointer chain"
     biases = ("lin", "peak", "none")

@@ -14,6 +14,7 @@ Whoever interrupts gets the best so far.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator
 
@@ -24,10 +25,10 @@ from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.closed_forms import closed_forms, quadrature_rates
 from headcount.theory.fit.fewest import doubling, fewest
-from headcount.theory.fit.from_above import FEW, exchange, from_above
+from headcount.theory.fit.from_above import FEW, exchange, from_above, optimal_rates
 from headcount.theory.fit.path import levels, nothing
 from headcount.theory.fit.pencil import pencil_rates
-from headcount.theory.fit.sample import Sample, sample, thin
+from headcount.theory.fit.sample import KEPT, Sample, sample, thin
 from headcount.theory.fit.shaped_fit import DEFAULT_LEAK, fit_shaped
 from headcount.theory.fit.slp import Point, at, refine
 from headcount.theory.fit.varpro import chain
@@ -124,6 +125,14 @@ def enough_heads(problem: Problem, tol: float, most: int) -> int | None:
     return next((len(b) for b in chain(data, most) if at(data, b, 1e-6).error <= tol), None)
 
 
+@one_thread()
+def least_error(problem: Problem) -> float:
+    """About the error of the best sum of any number of heads within the budget, by one convex
+    program on a grid of rates. An estimate, no bound: rates between those of the grid may halve it.
+    """
+    return optimal_rates(_steady(thin(sample(problem))))[1]
+
+
 def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]:
     """Ever better fits; the last is the answer."""
     full = sample(problem)
@@ -192,6 +201,7 @@ def search(
     yield from _finished(full, trail)
 
 
+@functools.lru_cache(maxsize=KEPT)
 def _steady(data: Sample) -> Sample:
     """Without the slowest log heads where all lags count: many of them change sign in far blocks,
     unseen there, and their measured tail outweighs what they gain.

@@ -18,12 +18,13 @@ astray `exchange` may help: a head that is missed little goes, and one is added 
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 
 from headcount.theory.fit.greedy import with_one_more
 from headcount.theory.fit.lp import norm_of_target
-from headcount.theory.fit.sample import Sample
+from headcount.theory.fit.sample import KEPT, Sample
 from headcount.theory.fit.slp import Point, at, refine
 from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import norm_of
@@ -54,8 +55,7 @@ def from_above(data: Sample, heads: int) -> Above | None:
     """The best point found with at most `heads` heads; None where these are few and the optimum has
     more: then adding heads one at a time (`path`) finds as good ones sooner.
     """
-    rates, least = optimal_rates(data)
-    now = without_idle(data, refine(data, at(data, rates), steps=12))
+    now, least = _of_any_number(data)
     if len(now.rates) <= heads:
         return Above(now, now.error <= COMPLETE * least)
     if heads <= FEW:
@@ -69,6 +69,14 @@ def from_above(data: Sample, heads: int) -> Above | None:
     return Above(now, now.error <= COMPLETE * least)
 
 
+@functools.lru_cache(maxsize=KEPT)
+def _of_any_number(data: Sample) -> tuple[Point, float]:
+    """The optimum's heads where they belong, and its error: the same for every number of heads."""
+    rates, least = optimal_rates(data)
+    return without_idle(data, refine(data, at(data, rates), steps=12)), least
+
+
+@functools.lru_cache(maxsize=KEPT)
 def optimal_rates(data: Sample) -> tuple[np.ndarray, float]:
     """Rates of the optimum over any number of heads, up to the spacing of the grid, and its error
     before near rates are joined.

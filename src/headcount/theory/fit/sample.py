@@ -36,9 +36,15 @@ NEGLIGIBLE = 1e-60  # of a curve that begins at 1
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
 
 
-@dataclasses.dataclass(frozen=True)
+# problems whose arrays are kept: a search for the fewest heads asks for them again and again
+KEPT = 16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sample:
-    """Arrays of one problem: S rows are len(lags) lags and len(starts) blocks [starts, ends)."""
+    """Arrays of one problem: S rows are len(lags) lags and len(starts) blocks [starts, ends).
+    Equal where it is the same one: what was found on it is kept by that.
+    """
 
     family: AbstractDecay
     norm: Norm
@@ -146,6 +152,7 @@ def represented(norm: Norm, starts: np.ndarray, ends: np.ndarray) -> tuple[np.nd
     return starts, np.ones(len(starts))
 
 
+@functools.lru_cache(maxsize=KEPT)
 def sample(problem: Problem) -> Sample:
     """The full sample of a problem."""
     family, low = problem.decay, problem.lowest_rate
@@ -175,6 +182,7 @@ def sample(problem: Problem) -> Sample:
     )
 
 
+@functools.lru_cache(maxsize=KEPT)
 def thin(full: Sample) -> Sample:
     """Blocks of lags; the full sample where the target is too rough for that."""
     count = len(full.lags)
