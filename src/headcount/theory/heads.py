@@ -113,6 +113,12 @@ class AbstractDecay(AbstractFamily):
         """The real lag s with l(s) = l(start) + x."""
 
     @abc.abstractmethod
+    def series(self, rate: float, middle: arb, half: arb, order: int) -> tuple[list[arb], arb]:
+        """Taylor's coefficients of phi in t = (s - middle) / half, and a bound of what they leave
+        for |t| <= 1.  [order]
+        """
+
+    @abc.abstractmethod
     def steepness(self, rate: float, lag: int) -> Fraction:
         """-(log phi)'(s) = b l'(s), exactly."""
 
@@ -225,6 +231,12 @@ class Lin(AbstractDecay):
     def lag_at(self, start, x):
         return start + x
 
+    def series(self, rate, middle, half, order):
+        z, values = arb(rate) * half, [(-arb(rate) * middle).exp()]
+        for k in range(1, order):
+            values.append(values[-1] * z / -k)
+        return values, abs(values[-1]) * z / order * z.exp()  # phi at the left end is the largest
+
     def steepness(self, rate, lag):
         return Fraction(rate)
 
@@ -308,6 +320,16 @@ class AbstractPower(AbstractDecay):
 
     def lag_at(self, start, x):
         return (start + self.shift) * x.exp() - self.shift
+
+    def series(self, rate, middle, half, order):
+        b, u = arb(rate), middle + self.shift
+        z, values, rising = half / u, [u**-b], arb(1)
+        for k in range(order):
+            factor = (b + k) / (k + 1)
+            values.append(values[-1] * factor * -z)
+            rising *= factor  # b (b + 1) … (b + k) / (k + 1)!
+        left = u - half  # the derivative is largest there
+        return values[:order], rising * (half / left) ** order * left**-b
 
     def steepness(self, rate, lag):
         return Fraction(rate) / (lag + self.shift)

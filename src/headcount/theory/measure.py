@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from headcount.theory.balls import kernel_values, precision
+from headcount.theory.cells import Sums
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Norm, Problem
@@ -245,7 +246,7 @@ def _enclose(
     form = closed_form(problem.kernel)
     own = [Term(arb(1), *form)] if form else []
     rest = 0.0 if form or problem.kernel.support is not None else problem.kernel.tail(length)
-    tail = tail_balls(terms + ([] if merged else own), rest, length, explicit[0] * (NARROW / 4))
+    tail = tail_balls(terms + ([] if merged else own), rest, length, Sums(*explicit))
     return (
         join(explicit, tail),
         join(inside, None),

@@ -1,0 +1,148 @@
+"""Norms of a sum of decays beyond the lags that are handled one by one, cell by cell, as balls.
+
+r(s) = sum_h c_h phi_h(s) may mix families (a kernel s^-1.5 less heads e^{-b s}). The lags from L on
+are cut into cells, [L, 2L), [2L, 4L), …, and on each r is its Taylor polynomial P about the cell's
+middle, give or take a remainder. A cell is halved until P shows that r keeps its sign on it and
+stays below the largest value known, or until one lag is left. Then |r| and r^2 are polynomials
+there, and their sums over lags come from integrals: for f on [n - 1/2, n + 1/2], by Taylor,
+
+    int f = f(n) + f''(n)/24 + f''''(.)/1920,    int f'' = f''(n) + f''''(.)/24,
+
+so that sum f(n) = int f - int f''/24, give or take (1/1920 + 1/576) max|f''''| per lag, next to
+nothing where f bends over a thousand lags. Far out the curves fall in one order, their partial sums
+have one sign, and what is left is a closed form (`tails`): there the cells end.
+"""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Sequence
+
+from flint import arb, arb_poly
+
+from headcount.theory.crossings import Term, one_sign, slow_to_fast
+
+ORDER = 32
+MOST_DOUBLINGS = 400
+MOST_CELLS = 3000
+NEGLIGIBLE = 1e-10  # of the sums so far
+PER_LAG = arb(1) / 1920 + arb(1) / 576
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """l1, squared l2 and sup over some lags."""
+
+    l1: arb
+    squared: arb
+    sup: arb
+
+    def __add__(self, more: "Sums") -> "Sums":
+        return Sums(self.l1 + more.l1, self.squared + more.squared, self.sup.max(more.sup))
+
+
+def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] | None:
+    """The sums over start <= s < far, and a lag `far` from which on closed forms tell them closely
+    enough; None where that takes too many cells.
+
+    `before` are the sums over the lags before `start`: what is negligible beside them may be wide.
+    """
+    total, known, count = Sums(arb(0), arb(0), arb(0)), before.sup.lower(), 0
+    for low in (start << k for k in range(MOST_DOUBLINGS)):
+        if _told_by_closed_forms(terms, low, before.squared + total.squared, known):
+            return total, low
+        stack = [(low, 2 * low)]
+        while stack:
+            first, end = stack.pop()
+            cell, count = Cell.of(terms, first, end), count + 1
+            known = known.max(cell.seen())
+            if cell.decided(known):
+                total += cell.sums()
+            elif count < MOST_CELLS:
+                middle = (first + end) // 2
+                stack += [(middle, end), (first, middle)]
+            else:
+                return None
+    return None
+
+
+def _told_by_closed_forms(terms: list[Term], low: int, squared: arb, known: arb) -> bool:
+    """Has r one sign from `low` on, no larger value than is known, and no square to speak of?"""
+    ordered = slow_to_fast(terms, low)
+    if ordered is None:
+        return False
+    partial = list(itertools.accumulate(t.at(low) for t in ordered))
+    largest = _largest(partial)
+    if not one_sign(partial) or largest > known * (1 + NEGLIGIBLE):
+        return False
+    l1 = sum((t.tail(low) for t in terms), arb(0))
+    return not l1.is_finite() or bool(abs(l1) * largest <= NEGLIGIBLE * squared)
+
+
+def _largest(values: Sequence[arb]) -> arb:
+    return max((abs(v).upper() for v in values), default=arb(0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """Lags first <= s < first + count, where r(s) is within `rest` of sum_k P_k t^k: t runs from -1
+    to 1 on [first - 1/2, first + count - 1/2].
+    """
+
+    count: int
+    P: arb_poly
+    rest: arb
+
+    @classmethod
+    def of(cls, terms: list[Term], first: int, end: int) -> "Cell":
+        if end - first == 1:
+            return cls(1, arb_poly([sum((t.at(first) for t in terms), arb(0))]), arb(0))
+        middle, half = arb(first + end - 1) / 2, arb(end - first) / 2
+        P, rest = arb_poly([]), arb(0)
+        for t in terms:
+            series, left = t.family.series(t.rate, middle, half, ORDER)
+            P, rest = P + t.coefficient * arb_poly(series), rest + abs(t.coefficient) * left
+        return cls(end - first, P, rest.upper())
+
+    def seen(self) -> arb:
+        """A value that |r| reaches at a lag of the cell, the first or the last."""
+        edge = arb(1) - arb(1) / self.count
+        at_edges = (abs(self.P(t)) - self.rest for t in (edge, -edge))
+        return functools.reduce(arb.max, at_edges).lower()
+
+    def decided(self, known: arb) -> bool:
+        """Does r keep its sign and exceed no value that is known, up to next to nothing? A single
+        lag leaves no question.
+        """
+        if self.count == 1:
+            return True
+        sizes = [abs(c) for c in self.P.coeffs()]
+        others = sum(sizes[1:], self.rest)
+        return bool(
+            sizes[0] > others
+            and self.rest <= NEGLIGIBLE * sizes[0]
+            and sizes[0] + others <= known * (1 + NEGLIGIBLE)
+        )
+
+    def sums(self) -> Sums:
+        """Of a cell that is decided."""
+        largest = sum((abs(c) for c in self.P.coeffs()), self.rest)
+        give = arb(0, self.count * self.rest.upper())  # the remainder at every lag
+        return Sums(
+            abs(self._over_lags(self.P) + give),
+            (self._over_lags(self.P * self.P) + 2 * largest * give).nonnegative_part(),
+            self.seen().union(largest.upper()),
+        )
+
+    def _over_lags(self, f: arb_poly) -> arb:
+        """The sum over the cell's lags of a polynomial in t (module docstring)."""
+        c = f.coeffs()
+        if self.count == 1:
+            return sum(c, arb(0))
+        half = arb(self.count) / 2
+        integral = 2 * half * sum((c[k] / (k + 1) for k in range(0, len(c), 2)), arb(0))
+        bends = 2 / half * sum((k * c[k] for k in range(2, len(c), 2)), arb(0))
+        fourth = sum(
+            (k * (k - 1) * (k - 2) * (k - 3) * abs(c[k]) for k in range(4, len(c))), arb(0)
+        )
+        return integral - bends / 24 + arb(0, (self.count * PER_LAG * fourth / half**4).upper())
