@@ -16,16 +16,16 @@ have one sign, and what is left is a closed form (`tails`): there the cells end.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Sequence
 
 from flint import arb, arb_poly
 
 from headcount.theory.crossings import Term, one_sign, slow_to_fast
 
 ORDER = 32
-MOST_DOUBLINGS = 400
-MOST_CELLS = 3000
+MOST_DOUBLINGS = 160  # about as far as the blocks of a search reach (`fit.sample`)
+MOST_CELLS = 1500
 NEGLIGIBLE = 1e-10  # of the sums so far
+CLOSE = 2e-9  # to the largest value known
 PER_LAG = arb(1) / 1920 + arb(1) / 576
 
 
@@ -47,6 +47,8 @@ def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] |
 
     `before` are the sums over the lags before `start`: what is negligible beside them may be wide.
     """
+    if not _of_one_sign(terms, start << MOST_DOUBLINGS):
+        return None  # slow heads that cancel still do so there: they would take all cells
     total, known, count = Sums(arb(0), arb(0), arb(0)), before.sup.lower(), 0
     for low in (start << k for k in range(MOST_DOUBLINGS)):
         if _told_by_closed_forms(terms, low, before.squared + total.squared, known):
@@ -68,19 +70,21 @@ def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] |
 
 def _told_by_closed_forms(terms: list[Term], low: int, squared: arb, known: arb) -> bool:
     """Has r one sign from `low` on, no larger value than is known, and no square to speak of?"""
-    ordered = slow_to_fast(terms, low)
-    if ordered is None:
-        return False
-    partial = list(itertools.accumulate(t.at(low) for t in ordered))
-    largest = _largest(partial)
-    if not one_sign(partial) or largest > known * (1 + NEGLIGIBLE):
+    partial = _of_one_sign(terms, low)
+    largest = max((abs(v).upper() for v in partial or []), default=arb(0))
+    if partial is None or largest > known * (1 + CLOSE):
         return False
     l1 = sum((t.tail(low) for t in terms), arb(0))
     return not l1.is_finite() or bool(abs(l1) * largest <= NEGLIGIBLE * squared)
 
 
-def _largest(values: Sequence[arb]) -> arb:
-    return max((abs(v).upper() for v in values), default=arb(0))
+def _of_one_sign(terms: list[Term], low: int) -> list[arb] | None:
+    """The partial sums from slow to fast at `low`, where these show that r keeps its sign from
+    there on (`tails`); else None.
+    """
+    ordered = slow_to_fast(terms, low)
+    partial = list(itertools.accumulate(t.at(low) for t in ordered or []))
+    return partial if ordered is not None and one_sign(partial) else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,10 +109,22 @@ class Cell:
         return cls(end - first, P, rest.upper())
 
     def seen(self) -> arb:
-        """A value that |r| reaches at a lag of the cell, the first or the last."""
-        edge = arb(1) - arb(1) / self.count
-        at_edges = (abs(self.P(t)) - self.rest for t in (edge, -edge))
-        return functools.reduce(arb.max, at_edges).lower()
+        """A value that |r| reaches at a lag of the cell: the first, the last, or the one next to
+        where its parabola turns.
+        """
+        c, last = self.P, self.count - 1
+        turn = -c[1] / (2 * c[2]) if abs(c[2]) > abs(c[1]) / 2 else arb(0)
+        near = min(last, max(0, int(float((turn + 1) * self.count / 2))))
+        places = (arb(2 * lag + 1) / self.count - 1 for lag in {0, near, last})
+        return functools.reduce(arb.max, (abs(c(t)) - self.rest for t in places)).lower()
+
+    @functools.cached_property
+    def most(self) -> arb:
+        """Above |r| on the cell: its parabola's largest value and the sizes of all else."""
+        c = self.P
+        ends = abs(c[0] + c[2]) + abs(c[1])
+        top = ends if abs(c[1]) > 2 * abs(c[2]) else ends.max(abs(c[0] - c[1] * c[1] / (4 * c[2])))
+        return sum((abs(x) for x in c.coeffs()[3:]), (top if top.is_finite() else ends) + self.rest)
 
     def decided(self, known: arb) -> bool:
         """Does r keep its sign and exceed no value that is known, up to next to nothing? A single
@@ -117,21 +133,19 @@ class Cell:
         if self.count == 1:
             return True
         sizes = [abs(c) for c in self.P.coeffs()]
-        others = sum(sizes[1:], self.rest)
         return bool(
-            sizes[0] > others
+            sizes[0] > sum(sizes[1:], self.rest)
             and self.rest <= NEGLIGIBLE * sizes[0]
-            and sizes[0] + others <= known * (1 + NEGLIGIBLE)
+            and self.most <= known * (1 + CLOSE)
         )
 
     def sums(self) -> Sums:
         """Of a cell that is decided."""
-        largest = sum((abs(c) for c in self.P.coeffs()), self.rest)
         give = arb(0, self.count * self.rest.upper())  # the remainder at every lag
         return Sums(
             abs(self._over_lags(self.P) + give),
-            (self._over_lags(self.P * self.P) + 2 * largest * give).nonnegative_part(),
-            self.seen().union(largest.upper()),
+            (self._over_lags(self.P * self.P) + 2 * self.most * give).nonnegative_part(),
+            self.seen().union(self.most.upper()),
         )
 
     def _over_lags(self, f: arb_poly) -> arb:

@@ -17,6 +17,7 @@ from headcount.theory.heads import AbstractDecay
 
 FIRST_CELLS = 8
 MOST_DEPTH = 14
+MOST_CELLS = 400  # a sum that takes more has zeros too close, or too far out, to tell
 ORDER = 32
 MOST_HALVINGS = 160
 
@@ -137,7 +138,9 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
     width = reach / FIRST_CELLS
     stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
     found = []
-    while stack:
+    for _ in range(MOST_CELLS):
+        if not stack:
+            return found
         low, high, depth = stack.pop()
         middle = ((low + high) / 2).mid()
         if sum_.decided(middle, (high - low) / 2):
@@ -150,7 +153,7 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
             return None
         else:
             stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
-    return found
+    return None
 
 
 def _lag_after(

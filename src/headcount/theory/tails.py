@@ -26,6 +26,7 @@ import math
 
 from flint import arb
 
+from headcount.core.claims import Norm
 from headcount.memory.kernels import AbstractKernel, Exponential, Power
 from headcount.theory.cells import Sums, cell_sums
 from headcount.theory.crossings import Term, crossings, slow_to_fast
@@ -41,6 +42,10 @@ class TailBalls:
     l1: arb
     l2_squared: arb
     sup: arb
+
+    def __getitem__(self, norm: Norm) -> arb:
+        """The upper end of a norm (l2: of its square)."""
+        return {Norm.L1: self.l1, Norm.L2: self.l2_squared, Norm.SUP: self.sup}[norm].upper()
 
 
 def closed_form(kernel: AbstractKernel) -> tuple[AbstractDecay, float] | None:

@@ -141,7 +141,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
         return
     for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
         head_sum = to_heads(full, point)
-        error = score(problem, full, head_sum)
+        error = score(problem, full, head_sum, least)
         if error < least and head_sum.within(problem.budget):
             best, least = Fit(head_sum, method), error
             yield best
@@ -306,9 +306,11 @@ def to_heads(data: Sample, point: Point) -> HeadSum:
     return HeadSum.of(data.family, rates, point.coefficients[keep])
 
 
-def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
+def score(
+    problem: Problem, full: Sample, head_sum: HeadSum, least: float = math.inf
+) -> float:
     """The error for comparing candidates: float64 where that is accurate, ball arithmetic where
-    coefficients cancel or tails are long.
+    coefficients cancel or tails are long, and float64 does not tell that it exceeds `least`.
     """
     weight = head_sum.coefficient_sum
     slow = (
@@ -316,10 +318,12 @@ def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
         and min(head_sum.rates, default=2.0) < SLOW
         and not problem.decay.geometric
     )
-    if weight < 1e8 and not slow:
+    if weight < 1e8:
         rates = np.array([min(b, full.high) for b in head_sum.rates])
         a = np.array([float(x.p) / float(x.q) for x in head_sum.coefficients])
         error = full.error(rates, a)
-        if error > 1e-12 * weight * len(full.target):
+        accurate = error > 1e-12 * weight * len(full.target)
+        if accurate and (not slow or error >= least):
             return error
-    return measure(problem, head_sum)[problem.norm]
+    # a tail that a thousand lags leave open is of heads too slow to be of use
+    return measure(problem, head_sum, most_lags=0)[problem.norm]
