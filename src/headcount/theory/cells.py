@@ -47,18 +47,20 @@ def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] |
 
     `before` are the sums over the lags before `start`: what is negligible beside them may be wide.
     """
-    if not _of_one_sign(terms, start << MOST_DOUBLINGS):
+    far = start << MOST_DOUBLINGS
+    if _of_one_sign(terms, far) is None and not _negligible(terms, far, before.l1):
         return None  # slow heads that cancel still do so there: they would take all cells
     total, known, count = Sums(arb(0), arb(0), arb(0)), before.sup.lower(), 0
-    for low in (start << k for k in range(MOST_DOUBLINGS)):
-        if _told_by_closed_forms(terms, low, before.squared + total.squared, known):
+    spare = before.l1.lower() * NEGLIGIBLE / 100
+    for low in (start << k for k in range(MOST_DOUBLINGS + 1)):
+        if _told_by_closed_forms(terms, low, before + total, known):
             return total, low
         stack = [(low, 2 * low)]
         while stack:
             first, end = stack.pop()
             cell, count = Cell.of(terms, first, end), count + 1
             known = known.max(cell.seen())
-            if cell.decided(known):
+            if cell.decided(known, spare):
                 total += cell.sums()
             elif count < MOST_CELLS:
                 middle = (first + end) // 2
@@ -68,14 +70,24 @@ def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] |
     return None
 
 
-def _told_by_closed_forms(terms: list[Term], low: int, squared: arb, known: arb) -> bool:
-    """Has r one sign from `low` on, no larger value than is known, and no square to speak of?"""
+def _told_by_closed_forms(terms: list[Term], low: int, total: Sums, known: arb) -> bool:
+    """Is what lies beyond next to nothing, or has r one sign there, no larger value than is known,
+    and no square to speak of?
+    """
     partial = _of_one_sign(terms, low)
-    largest = max((abs(v).upper() for v in partial or []), default=arb(0))
-    if partial is None or largest > known * (1 + CLOSE):
+    if partial is None:
+        return _negligible(terms, low, total.l1)
+    largest = max((abs(v).upper() for v in partial), default=arb(0))
+    if largest > known * (1 + CLOSE):
         return False
     l1 = sum((t.tail(low) for t in terms), arb(0))
-    return not l1.is_finite() or bool(abs(l1) * largest <= NEGLIGIBLE * squared)
+    return not l1.is_finite() or bool(abs(l1) * largest <= NEGLIGIBLE * total.squared)
+
+
+def _negligible(terms: list[Term], low: int, l1: arb) -> bool:
+    """By the triangle inequality; below 1, so that the square is smaller still."""
+    most = sum((abs(t.tail(low)) for t in terms), arb(0))
+    return bool(most <= NEGLIGIBLE * l1 and most <= 1)
 
 
 def _of_one_sign(terms: list[Term], low: int) -> list[arb] | None:
@@ -126,26 +138,34 @@ class Cell:
         top = ends if abs(c[1]) > 2 * abs(c[2]) else ends.max(abs(c[0] - c[1] * c[1] / (4 * c[2])))
         return sum((abs(x) for x in c.coeffs()[3:]), (top if top.is_finite() else ends) + self.rest)
 
-    def decided(self, known: arb) -> bool:
-        """Does r keep its sign and exceed no value that is known, up to next to nothing? A single
-        lag leaves no question.
+    @functools.cached_property
+    def signed(self) -> bool:
+        """Does r keep its sign, and P tell its value? A single lag leaves no question."""
+        sizes = [abs(c) for c in self.P.coeffs()]
+        return self.count == 1 or bool(
+            sizes[0] > sum(sizes[1:], self.rest) and self.rest <= NEGLIGIBLE * sizes[0]
+        )
+
+    def decided(self, known: arb, spare: arb) -> bool:
+        """Is r signed, or too small for that to matter, and exceeds no value that is known, up to
+        next to nothing?
         """
         if self.count == 1:
             return True
-        sizes = [abs(c) for c in self.P.coeffs()]
-        return bool(
-            sizes[0] > sum(sizes[1:], self.rest)
-            and self.rest <= NEGLIGIBLE * sizes[0]
-            and self.most <= known * (1 + CLOSE)
-        )
+        below = self.most <= known * (1 + CLOSE)
+        return bool(below and (self.count * self.most <= spare or self.signed))
 
     def sums(self) -> Sums:
         """Of a cell that is decided."""
-        give = arb(0, self.count * self.rest.upper())  # the remainder at every lag
+        sup = self.seen().union(self.most.upper())
+        if not self.signed:
+            l1 = arb(0).union((self.count * self.most).upper())
+            return Sums(l1, l1 * self.most, sup)
+        give = arb(0, self.count * self.rest)  # the remainder at every lag
         return Sums(
             abs(self._over_lags(self.P) + give),
             (self._over_lags(self.P * self.P) + 2 * self.most * give).nonnegative_part(),
-            self.seen().union(self.most.upper()),
+            sup,
         )
 
     def _over_lags(self, f: arb_poly) -> arb:

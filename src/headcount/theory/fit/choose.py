@@ -40,8 +40,8 @@ Progress = Callable[[str], None]
 # relative error below which the valley of smooth kernels is trusted without a budget
 # (always if no heads cancel)
 SMOOTH_ENOUGH = 1e-6
-# the same with a budget, whose valley has many side arms: only what float64 cannot improve
-ENOUGH = 1e-12
+# the same with a budget, whose valley has many side arms: what float32 weights would not show
+ENOUGH = 1e-7
 # sum|a| that a search without budget may use, relative to the kernel's largest value
 ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
@@ -156,11 +156,12 @@ def search(
     heads, spread = min(heads, len(data.lags)), spread[: len(data.lags)]
     best = nothing(full)
     if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
-        for method, point in _smooth(full, data, heads, spread, progress):
+        for method, point in _smooth(full, _steady(data), heads, spread, progress):
             if point.error < best.error:
                 best = point
                 yield method, point
-        if _settled(best, whole, free) if free else _fills(best, full.budget):
+        drawn = best.error <= ENOUGH * whole or _fills(best, full.budget)
+        if _settled(best, whole, free) if free else drawn:
             return
     if free:
         limit = ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
@@ -168,14 +169,14 @@ def search(
         data = dataclasses.replace(data, budget=limit)
     above = from_above(_steady(data), heads)
     if above is not None:
-        yield from _finished(full, [(FROM_ABOVE, above.point)])
+        yield from _steadily(full, [(FROM_ABOVE, above.point)])
         if above.complete or heads > MANY or _settled(best, whole, free):
             return
     if full.norm is Norm.L2 and best.error == whole:  # least squares is its own answer here
         yield from _smooth(full, data, heads, spread, progress)
     if above is not None and (free or heads > HANDFUL):
         exchanged = exchange(_steady(data), above.point)
-        yield from _finished(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
+        yield from _steadily(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
         return
     trail = []
     for h, point in enumerate(levels(data, heads), 1):
@@ -235,7 +236,7 @@ def _smooth(
         moved = [(last[0], at(data, rates, 1e-6)) for rates in shaken(data, last[1].rates)]
         last = min([last, raced(data, moved)], key=lambda s: s[1].error)
     near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
-    for method, point in _finished(full, [*near, last]):
+    for method, point in _steadily(full, [*near, last]):
         yield f"{method}, then sequential programs", point
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
@@ -294,6 +295,15 @@ def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[st
     for method, point in trail[::-1]:
         if point.error <= CLOSE_THIN * least and not any(point is other for other in seen):
             seen.append(point)
+            yield method, refine(full, at(full, point.rates), steps=8)
+
+
+def _steadily(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:
+    """The same without the slowest heads, and then with them where their limit is reached."""
+    steady = _steady(full)
+    for method, point in _finished(steady, trail):
+        yield method, point
+        if full.low < steady.low and (point.rates <= steady.low).any():
             yield method, refine(full, at(full, point.rates), steps=8)
 
 
