@@ -156,10 +156,9 @@ def search(
     heads, spread = min(heads, len(data.lags)), spread[: len(data.lags)]
     best = nothing(full)
     if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
-        for method, point in _smooth(full, _steady(data), heads, spread, progress):
-            if point.error < best.error:
-                best = point
-                yield method, point
+        for method, point in _smooth(full, data, heads, spread, progress):
+            best = min(best, point, key=lambda p: p.error)
+            yield method, point
         drawn = best.error <= ENOUGH * whole or _fills(best, full.budget)
         if _settled(best, whole, free) if free else drawn:
             return
@@ -299,12 +298,12 @@ def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[st
 
 
 def _steadily(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:
-    """The same without the slowest heads, and then with them where their limit is reached."""
+    """The same, and beside what uses the slowest heads the best near it without them."""
     steady = _steady(full)
-    for method, point in _finished(steady, trail):
+    for method, point in _finished(full, trail):
         yield method, point
-        if full.low < steady.low and (point.rates <= steady.low).any():
-            yield method, refine(full, at(full, point.rates), steps=8)
+        if (point.rates < steady.low).any():
+            yield method, refine(steady, at(steady, point.rates), steps=8)
 
 
 def to_heads(data: Sample, point: Point) -> HeadSum:
