@@ -62,9 +62,7 @@ def between(low: arb, high: arb) -> arb:
     return low.union(high)
 
 
-def tail_balls(
-    terms: list[Term], rest: float, start: int, before: Sums | None = None
-) -> TailBalls:
+def tail_balls(terms: list[Term], rest: float, start: int, before: Sums | None = None) -> TailBalls:
     """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2
     and sup at most `rest`).
 

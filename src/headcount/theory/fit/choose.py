@@ -315,9 +315,7 @@ def to_heads(data: Sample, point: Point) -> HeadSum:
     return HeadSum.of(data.family, rates, point.coefficients[keep])
 
 
-def score(
-    problem: Problem, full: Sample, head_sum: HeadSum, least: float = math.inf
-) -> float:
+def score(problem: Problem, full: Sample, head_sum: HeadSum, least: float = math.inf) -> float:
     """The error for comparing candidates: float64 where that is accurate, ball arithmetic where
     coefficients cancel or tails are long, and float64 does not tell that it exceeds `least`.
     """
