@@ -67,7 +67,6 @@ def test_series_holds_the_curve(family, rate):
         for lag in (1100, 1333, 1500, 1899):
             inside = P((arb(lag) - middle) / half) + arb(0, rest)
             assert inside.overlaps(family.value(rate, lag))
-            assert rest <= 1e-3 * family.value(rate, 1100)
 
 
 def test_a_cell_of_one_lag_is_its_value():

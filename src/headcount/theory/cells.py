@@ -1,10 +1,11 @@
 """Norms of a sum of decays beyond the lags that are handled one by one, cell by cell, as balls.
 
 r(s) = sum_h c_h phi_h(s) may mix families (a kernel s^-1.5 less heads e^{-b s}). The lags from L on
-are cut into cells, [L, 2L), [2L, 4L), …, and on each r is its Taylor polynomial P about the cell's
-middle, give or take a remainder. A cell is halved until P shows that r keeps its sign on it and
-stays below the largest value known, or until one lag is left. Then |r| and r^2 are polynomials
-there, and their sums over lags come from integrals: for f on [n - 1/2, n + 1/2], by Taylor,
+are cut into cells, [L, 3L/2), [3L/2, 2L), [2L, 3L), …, and on each r is its Taylor polynomial P
+about the cell's middle, give or take a remainder. A cell is halved until P shows that r keeps its
+sign on it and stays below the largest value known, or until one lag is left. Then |r| and r^2 are
+polynomials there, and their sums over lags come from integrals: for f on [n - 1/2, n + 1/2], by
+Taylor,
 
     int f = f(n) + f''(n)/24 + f''''(.)/1920,    int f'' = f''(n) + f''''(.)/24,
 
@@ -55,7 +56,7 @@ def cell_sums(terms: list[Term], start: int, before: Sums) -> tuple[Sums, int] |
     for low in (start << k for k in range(MOST_DOUBLINGS + 1)):
         if _told_by_closed_forms(terms, low, before + total, known):
             return total, low
-        stack = [(low, 2 * low)]
+        stack = [(low + low // 2, 2 * low), (low, low + low // 2)]
         while stack:
             first, end = stack.pop()
             cell, count = Cell.of(terms, first, end), count + 1
@@ -134,9 +135,12 @@ class Cell:
     def most(self) -> arb:
         """Above |r| on the cell: its parabola's largest value and the sizes of all else."""
         c = self.P
-        ends = abs(c[0] + c[2]) + abs(c[1])
-        top = ends if abs(c[1]) > 2 * abs(c[2]) else ends.max(abs(c[0] - c[1] * c[1] / (4 * c[2])))
-        return sum((abs(x) for x in c.coeffs()[3:]), (top if top.is_finite() else ends) + self.rest)
+        top = abs(c[0] + c[2]) + abs(c[1])  # the larger of the ends
+        if not abs(c[1]) > 2 * abs(c[2]):  # it may turn in between
+            top = top.max(abs(c[0] - c[1] * c[1] / (4 * c[2])))
+        if not top.is_finite():  # no one knows where it turns
+            top = abs(c[0]) + abs(c[1]) + abs(c[2])
+        return sum((abs(x) for x in c.coeffs()[3:]), top + self.rest)
 
     @functools.cached_property
     def signed(self) -> bool:

@@ -137,7 +137,7 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
     """Cells of (0, reach) where r changes sign, just once; None where a cell stays undecided."""
     width = reach / FIRST_CELLS
     stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
-    found = []
+    found: list[tuple[arb, arb]] = []
     for _ in range(MOST_CELLS):
         if not stack:
             return found

@@ -17,13 +17,13 @@ import abc
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import flint
 import numpy as np
-from flint import arb
+from flint import arb, arb_series
 
 from headcount.core.claims import Norm
 from headcount.core.errors import require, unknown
@@ -232,10 +232,10 @@ class Lin(AbstractDecay):
         return start + x
 
     def series(self, rate, middle, half, order):
-        z, values = arb(rate) * half, [(-arb(rate) * middle).exp()]
-        for k in range(1, order):
-            values.append(values[-1] * z / -k)
-        return values, abs(values[-1]) * z / order * z.exp()  # phi at the left end is the largest
+        b = arb(rate)
+        values = _coefficients(lambda s: (-b * s).exp(), middle, half, order + 1)
+        # the last derivative is largest at the left end
+        return values[:order], abs(values[order]) * (b * half).exp()
 
     def steepness(self, rate, lag):
         return Fraction(rate)
@@ -323,13 +323,9 @@ class AbstractPower(AbstractDecay):
 
     def series(self, rate, middle, half, order):
         b, u = arb(rate), middle + self.shift
-        z, values, rising = half / u, [u**-b], arb(1)
-        for k in range(order):
-            factor = (b + k) / (k + 1)
-            values.append(values[-1] * factor * -z)
-            rising *= factor  # b (b + 1) … (b + k) / (k + 1)!
-        left = u - half  # the derivative is largest there
-        return values[:order], rising * (half / left) ** order * left**-b
+        values = _coefficients(lambda s: s**-b, u, half, order + 1)
+        # the last derivative is largest at the left end
+        return values[:order], abs(values[order]) * (u / (u - half)) ** (b + order)
 
     def steepness(self, rate, lag):
         return Fraction(rate) / (lag + self.shift)
@@ -483,6 +479,19 @@ def family(name: str) -> AbstractFamily:
     if name not in FAMILIES:
         raise unknown("head family", name, FAMILIES)
     return FAMILIES[name]
+
+
+def _coefficients(
+    function: Callable[[arb_series], arb_series], middle: arb, half: arb, count: int
+) -> list[arb]:
+    """Taylor's coefficients of function(middle + half t) in t.  [count]"""
+    before = flint.ctx.cap
+    flint.ctx.cap = count  # flint cuts series off there
+    try:
+        found = function(arb_series([middle, half], prec=count)).coeffs()
+    finally:
+        flint.ctx.cap = before
+    return [*found, *[arb(0)] * (count - len(found))]
 
 
 def _integer_powers(rate: float, length: int) -> list[arb]:
