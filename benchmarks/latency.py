@@ -29,7 +29,22 @@ FITS = [
     *(("lag:4", "lin", 8, 1e3, lags, 1.0) for lags in (64, 256, 4096)),
     ("osc:0.05,0.3", "lin", 8, math.inf, None, None),
     ("window:5", "lin", 16, 200.0, None, None),
+    # kernel and heads of two families: their tail is summed cell by cell
+    *(("power:1.5", "lin", heads, math.inf, None, 0.3) for heads in (4, 8, 16)),
+    *(("power:1.5", "log1p", 8, budget, None, 1.0) for budget in (math.inf, 1e3)),
 ]
+# kernel, bias, heads, budget, norm of whole answers on all lags: fit, error, certificate, rounding
+ANSWERS = [
+    ("power:1.5", "lin", 4, math.inf, "l1"),
+    ("power:1.5", "lin", 16, math.inf, "l1"),
+    *(("power:1.5", "log1p", heads, 1e3, "l1") for heads in (8, 16)),
+    ("power:1.5", "log1p", 8, 1e3, "sup"),
+    ("power:2", "log1p", 16, math.inf, "l1"),
+    ("exp:0.01", "log", 4, math.inf, "l1"),
+    ("exp:0.01", "log", 16, math.inf, "sup"),
+    ("lag:16", "log1p", 16, math.inf, "sup"),
+]
+ANSWER_BAR = 1.0
 CERTIFICATES = [("lag:4", "log", 1e3), ("lag:4", "lin", 1e3), ("lag:2", "lin", 1e3)]
 CERTIFICATE_BAR, SNIPPET_BAR, AGAIN_BAR = 1.5, 3.0, 0.1
 # target, tolerance, dtype, bar in seconds
@@ -84,6 +99,21 @@ def fits() -> None:
         row(name, seconds, bars[name], note)
 
 
+def answers() -> None:
+    """What a slider asks for, nothing cached."""
+    from headcount.theory.kernel_fit import fit_kernel
+
+    os.environ["HEADCOUNT_CACHE"] = "off"
+    for kernel, bias, heads, budget, norm in ANSWERS:
+        start = time.process_time()
+        made = fit_kernel(kernel, bias=bias, heads=heads, budget=budget, norm=norm)
+        seconds, bound = time.process_time() - start, made.lower_bound
+        note = (
+            f"{norm} {made.errors.relative[norm]:.6g}, at least {bound.value if bound else 0:.3g}"
+        )
+        row(f"answer {kernel} {bias} H={heads} C={budget:g} {norm}", seconds, ANSWER_BAR, note)
+
+
 def certificates() -> None:
     from headcount.memory.kernels import kernels
     from headcount.theory.bounds import lower_bound
@@ -130,6 +160,7 @@ def main() -> None:
     print(f"{'what':44} {'CPU s':>8} {'bar':>7}")
     row("first README snippet, process and imports", snippet(), SNIPPET_BAR)
     fits()
+    answers()
     certificates()
     plans_and_builds()
     again()

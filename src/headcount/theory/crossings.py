@@ -9,6 +9,7 @@ precision that holds the cancellation, hence with certainty.
 
 import dataclasses
 import itertools
+import math
 
 from flint import arb
 
@@ -16,6 +17,7 @@ from headcount.theory.heads import AbstractDecay
 
 FIRST_CELLS = 8
 MOST_DEPTH = 14
+MOST_CELLS = 400  # a sum that takes more has zeros too close, or too far out, to tell
 ORDER = 32
 MOST_HALVINGS = 160
 
@@ -37,13 +39,29 @@ class Term:
         return self.coefficient * self.family.tail(self.rate, start)
 
 
+def one_sign(values: list[arb]) -> bool:
+    return all(v >= 0 for v in values) or all(v <= 0 for v in values)
+
+
+def slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
+    """Terms ordered so that each decays no faster than the next at every s >= start, or None
+    where there is no such order.
+    """
+    if any(math.isinf(t.rate) for t in terms):
+        return None
+    ordered = sorted(terms, key=lambda t: t.family.steepness(t.rate, start))
+    # b l'(s) is b or b/(s + k): once slower, and slower far out, is slower for good
+    far_out = [t.family.eventual(t.rate) for t in ordered]
+    return ordered if far_out == sorted(far_out) else None
+
+
 def crossings(ordered: list[Term], partial: list[arb], start: int) -> list[int] | None:
     """Lags n > start such that r keeps its sign on [start, n1-1], [n1, n2-1], …, or None where that
     cannot be shown.
 
     `ordered` runs from slow to fast and `partial` holds the partial sums of the terms at `start`.
     """
-    if _one_sign(partial):
+    if one_sign(partial):
         return []
     families = {t.family for t in ordered}
     if len(families) > 1:
@@ -77,7 +95,7 @@ class ExponentialSum:
         """
         x = 1 / self.rates[-1]
         for _ in range(80):
-            if _one_sign(list(itertools.accumulate(self.terms(x)))):
+            if one_sign(list(itertools.accumulate(self.terms(x)))):
                 return x
             x = 2 * x
         return None
@@ -106,10 +124,6 @@ class ExponentialSum:
         )
 
 
-def _one_sign(values: list[arb]) -> bool:
-    return all(v >= 0 for v in values) or all(v <= 0 for v in values)
-
-
 def _sign(ball: arb) -> int | None:
     """-1, 0, 1, or None where the ball does not know."""
     if ball > 0:
@@ -123,8 +137,10 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
     """Cells of (0, reach) where r changes sign, just once; None where a cell stays undecided."""
     width = reach / FIRST_CELLS
     stack = [((i * width).mid(), ((i + 1) * width).mid(), 0) for i in reversed(range(FIRST_CELLS))]
-    found = []
-    while stack:
+    found: list[tuple[arb, arb]] = []
+    for _ in range(MOST_CELLS):
+        if not stack:
+            return found
         low, high, depth = stack.pop()
         middle = ((low + high) / 2).mid()
         if sum_.decided(middle, (high - low) / 2):
@@ -137,7 +153,7 @@ def _brackets(sum_: ExponentialSum, reach: arb) -> list[tuple[arb, arb]] | None:
             return None
         else:
             stack += [(middle, high, depth + 1), (low, middle, depth + 1)]
-    return found
+    return None
 
 
 def _lag_after(

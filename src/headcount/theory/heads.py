@@ -17,13 +17,13 @@ import abc
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import flint
 import numpy as np
-from flint import arb
+from flint import arb, arb_series
 
 from headcount.core.claims import Norm
 from headcount.core.errors import require, unknown
@@ -111,6 +111,12 @@ class AbstractDecay(AbstractFamily):
     @abc.abstractmethod
     def lag_at(self, start: int, x: arb) -> arb:
         """The real lag s with l(s) = l(start) + x."""
+
+    @abc.abstractmethod
+    def series(self, rate: float, middle: arb, half: arb, order: int) -> tuple[list[arb], arb]:
+        """Taylor's coefficients of phi in t = (s - middle) / half, and a bound of what they leave
+        for |t| <= 1.  [order]
+        """
 
     @abc.abstractmethod
     def steepness(self, rate: float, lag: int) -> Fraction:
@@ -225,6 +231,12 @@ class Lin(AbstractDecay):
     def lag_at(self, start, x):
         return start + x
 
+    def series(self, rate, middle, half, order):
+        b = arb(rate)
+        values = _coefficients(lambda s: (-b * s).exp(), middle, half, order + 1)
+        # the last derivative is largest at the left end
+        return values[:order], abs(values[order]) * (b * half).exp()
+
     def steepness(self, rate, lag):
         return Fraction(rate)
 
@@ -308,6 +320,12 @@ class AbstractPower(AbstractDecay):
 
     def lag_at(self, start, x):
         return (start + self.shift) * x.exp() - self.shift
+
+    def series(self, rate, middle, half, order):
+        b, u = arb(rate), middle + self.shift
+        values = _coefficients(lambda s: s**-b, u, half, order + 1)
+        # the last derivative is largest at the left end
+        return values[:order], abs(values[order]) * (u / (u - half)) ** (b + order)
 
     def steepness(self, rate, lag):
         return Fraction(rate) / (lag + self.shift)
@@ -467,6 +485,19 @@ def family(name: str) -> AbstractFamily:
     if name not in FAMILIES:
         raise unknown("head family", name, FAMILIES)
     return FAMILIES[name]
+
+
+def _coefficients(
+    function: Callable[[arb_series], arb_series], middle: arb, half: arb, count: int
+) -> list[arb]:
+    """Taylor's coefficients of function(middle + half t) in t.  [count]"""
+    before = flint.ctx.cap
+    flint.ctx.cap = count  # flint cuts series off there
+    try:
+        found = function(arb_series([middle, half], prec=count)).coeffs()
+    finally:
+        flint.ctx.cap = before
+    return [*found, *[arb(0)] * (count - len(found))]
 
 
 def _integer_powers(rate: float, length: int) -> list[arb]:

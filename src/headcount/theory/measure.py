@@ -19,6 +19,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from headcount.theory.balls import kernel_values, precision
+from headcount.theory.cells import Sums
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.problem import Norm, Problem
@@ -27,6 +28,7 @@ from headcount.theory.tails import TailBalls, Term, closed_form, tail_balls
 NARROW = 1e-8  # relative width at which an enclosure counts as a number
 MOST_LAGS = 1 << 16
 MOST_BITS = 1 << 15
+HUGE = 1e300
 SHAPE_BITS = 160  # curves that are not decays do not cancel much
 NOTHING = 2.0**-150  # an error below this fraction of the kernel is as good as zero
 
@@ -117,14 +119,17 @@ def norm_of(values: np.ndarray, norm: Norm) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def measure(problem: Problem, head_sum: HeadSum) -> Errors:
-    """Enclose kernel - sum of heads."""
+def measure(problem: Problem, head_sum: HeadSum, most_lags: int = MOST_LAGS) -> Errors:
+    """Enclose kernel - sum of heads. Where the tail is not told exactly, up to `most_lags` lags are
+    handled one by one before it.
+    """
     if isinstance(head_sum.family, AbstractDecay):
         return measure_curves(
             problem,
             head_sum.rates,
             lambda: [arb(a) for a in head_sum.coefficients],
             head_sum.weight_bits,
+            most_lags,
         )
     return _measure_shapes(problem, head_sum)
 
@@ -154,24 +159,27 @@ def _measure_shapes(problem: Problem, head_sum: HeadSum) -> Errors:
 
 
 def measure_curves(
-    problem: Problem, rates: Sequence[float], coefficients: Callable[[], list[arb]], bits: int
+    problem: Problem,
+    rates: Sequence[float],
+    coefficients: Callable[[], list[arb]],
+    bits: int,
+    most_lags: int = MOST_LAGS,
 ) -> Errors:
     """The same for coefficients that are balls, made anew at each working precision; `bits` is
     about log2 of their absolute sum.
     """
-    length, bits = problem.length, bits + 100
+    length, bits, beyond = problem.length, bits + 100, arb(HUGE)
     while True:
         with precision(bits):
             error, window, kernel, tail = _enclose(problem, rates, coefficients(), length)
             explicit_narrow, tight = _narrow(window, kernel), _narrow(error, kernel)
-            if (
-                tight
-                or (explicit_narrow and (length >= MOST_LAGS or not problem.tail_counts))
-                or bits >= MOST_BITS
-            ):
+            # heads so slow that their tail hardly falls would have no end
+            last = tail is None or length >= most_lags or not tail[problem.norm] <= beyond / 2
+            if tight or (explicit_narrow and last) or bits >= MOST_BITS:
                 return _report(problem, error, window, kernel, tail, length)
-        if explicit_narrow:
-            length *= 4  # the lags are exact, the tail is not: handle more lags one by one
+        if explicit_narrow and tail is not None:
+            # the lags are exact, the tail is not: handle more lags one by one
+            length, beyond = 4 * length, tail[problem.norm]
         else:
             bits *= 2
 
@@ -245,7 +253,7 @@ def _enclose(
     form = closed_form(problem.kernel)
     own = [Term(arb(1), *form)] if form else []
     rest = 0.0 if form or problem.kernel.support is not None else problem.kernel.tail(length)
-    tail = tail_balls(terms + ([] if merged else own), rest, length, explicit[0] * (NARROW / 4))
+    tail = tail_balls(terms + ([] if merged else own), rest, length, Sums(*explicit))
     return (
         join(explicit, tail),
         join(inside, None),

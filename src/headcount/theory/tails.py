@@ -14,8 +14,10 @@ facts make its norms exact instead of bounded:
   closed forms.
 * sup. By the same Abel sum |r(s)| <= max_h |C_h|; it is also at most the l1 and the l2 norm.
 
-Where none of this applies the triangle inequality still gives an upper bound, and the ball is as
-wide as that is loose.
+Where curves of several families meet (a power law and exponentials), or the bound of the sup is
+above all that the lags before L reach, the lags from L on are summed cell by cell (`cells`), as far
+as the same facts take over. Where that fails too the triangle inequality still gives an upper
+bound, and the ball is as wide as that is loose.
 """
 
 import dataclasses
@@ -24,9 +26,13 @@ import math
 
 from flint import arb
 
+from headcount.core.claims import Norm
 from headcount.memory.kernels import AbstractKernel, Exponential, Power
-from headcount.theory.crossings import Term, crossings
+from headcount.theory.cells import Sums, cell_sums
+from headcount.theory.crossings import Term, crossings, slow_to_fast
 from headcount.theory.heads import AbstractDecay, Lin, Log
+
+NEGLIGIBLE = 2.5e-9  # of the l1 error before the tail
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +42,10 @@ class TailBalls:
     l1: arb
     l2_squared: arb
     sup: arb
+
+    def __getitem__(self, norm: Norm) -> arb:
+        """The upper end of a norm (l2: of its square)."""
+        return {Norm.L1: self.l1, Norm.L2: self.l2_squared, Norm.SUP: self.sup}[norm].upper()
 
 
 def closed_form(kernel: AbstractKernel) -> tuple[AbstractDecay, float] | None:
@@ -52,14 +62,12 @@ def between(low: arb, high: arb) -> arb:
     return low.union(high)
 
 
-def tail_balls(
-    terms: list[Term], rest: float, start: int, negligible: arb | None = None
-) -> TailBalls:
+def tail_balls(terms: list[Term], rest: float, start: int, before: Sums | None = None) -> TailBalls:
     """Norms over s >= start of sum of `terms` plus something of l1 norm at most `rest` (so of l2
     and sup at most `rest`).
 
-    A tail of l1 norm below `negligible` (a small part of the error before it) is bounded and not
-    computed.
+    `before` are the sums over the lags before `start`: a tail that is next to nothing beside them
+    is bounded and not computed.
     """
     terms = [
         t for t in terms if not (math.isinf(t.rate) and start >= 2) and not t.coefficient.is_zero()
@@ -67,14 +75,15 @@ def tail_balls(
     loose = arb(rest)
     crude = _crude(terms, start) + loose
     # below 1 so that its square is smaller still
-    if negligible is not None and crude <= negligible and crude <= 1:
+    if before is not None and crude <= NEGLIGIBLE * before.l1 and crude <= 1:
         return TailBalls(
             between(arb(0), crude), between(arb(0), crude * crude), between(arb(0), crude)
         )
-    l1, l2_squared, sup = _l1(terms, start), _squared(terms, start), _ceiling(terms, start)
-    for other in (l1, l2_squared.nonnegative_part().sqrt()):
-        sup = other.upper() if other.is_finite() and other.upper() < sup else sup
-    sup = between(arb(0), sup)
+    found, far = Sums(arb(0), arb(0), arb(0)), start
+    if before is not None and _needs_cells(terms, start, before):
+        found, far = cell_sums(terms, start, before) or (found, far)
+    total = found + _by_closed_forms(terms, far)
+    l1, l2_squared, sup = total.l1, total.squared, total.sup
     if rest:
         l1 = _give_or_take(l1, loose)
         l2_squared = _give_or_take(
@@ -82,6 +91,22 @@ def tail_balls(
         )
         sup = sup + between(arb(0), loose)
     return TailBalls(l1, l2_squared, sup)
+
+
+def _needs_cells(terms: list[Term], start: int, before: Sums) -> bool:
+    several = len({t.family for t in terms}) > 1
+    return several or not _ceiling(terms, start) <= before.sup
+
+
+def _by_closed_forms(terms: list[Term], start: int) -> Sums:
+    """The facts of the module docstring, from `start` on."""
+    l1, squared, sup = _l1(terms, start), _squared(terms, start), _ceiling(terms, start)
+    if l1.is_finite():
+        most = l1.upper() * sup
+        squared = between(arb(0), most) if most < squared.upper() else squared
+    for other in (l1, squared.nonnegative_part().sqrt()):
+        sup = other.upper() if other.is_finite() and other.upper() < sup else sup
+    return Sums(l1, squared, between(arb(0), sup))
 
 
 def _give_or_take(value: arb, slack: arb) -> arb:
@@ -92,7 +117,7 @@ def _ceiling(terms: list[Term], start: int) -> arb:
     """A bound of |r(s)| for s >= start: the largest partial sum where there is an order, the sum
     of sizes where there is none.
     """
-    ordered = _slow_to_fast(terms, start)
+    ordered = slow_to_fast(terms, start)
     edges = [t.at(start) for t in ordered or terms]
     return (
         sum((abs(c) for c in edges), arb(0))
@@ -103,14 +128,14 @@ def _ceiling(terms: list[Term], start: int) -> arb:
 
 def _l1(terms: list[Term], start: int) -> arb:
     """sum_{s >= start} |r(s)|: between zeros of r the absolute value goes outside the sum."""
-    ordered = _slow_to_fast(terms, start)
+    crude = _crude(terms, start)
+    if not crude.is_finite():
+        return arb("inf")
+    ordered = slow_to_fast(terms, start)
     found = None
     if ordered is not None:
         partial = list(itertools.accumulate(t.at(start) for t in ordered))
         found = crossings(ordered, partial, start)
-    crude = _crude(terms, start)
-    if not crude.is_finite():
-        return arb("inf")
     if found is not None:
         cumulative = [sum((t.tail(n) for t in terms), arb(0)) for n in (start, *found)] + [arb(0)]
         return sum((abs(a - b) for a, b in itertools.pairwise(cumulative)), arb(0))
@@ -128,19 +153,6 @@ def _l1(terms: list[Term], start: int) -> arb:
 def _crude(terms: list[Term], start: int) -> arb:
     """The triangle inequality: sum_h |c_h| sum_s phi_h(s)."""
     return sum((abs(t.tail(start)) for t in terms), arb(0))
-
-
-def _slow_to_fast(terms: list[Term], start: int) -> list[Term] | None:
-    """Terms ordered so that each decays no faster than the next at every s >= start, or None
-    where there is no such order.
-    """
-
-    if any(math.isinf(t.rate) for t in terms):
-        return None
-    ordered = sorted(terms, key=lambda t: t.family.steepness(t.rate, start))
-    # b l'(s) is b or b/(s + k): once slower, and slower far out, is slower for good
-    far_out = [t.family.eventual(t.rate) for t in ordered]
-    return ordered if far_out == sorted(far_out) else None
 
 
 def _largest(values: list[arb]) -> arb:

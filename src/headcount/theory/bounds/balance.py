@@ -15,6 +15,7 @@ import numpy as np
 
 from headcount.theory.fit.varpro import Model
 from headcount.theory.heads import AbstractDecay
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
 STEPS = 40
@@ -26,10 +27,16 @@ EVEN = 1e-3  # stop when the block weights agree to this
 
 
 def balanced(
-    family: AbstractDecay, rho: np.ndarray, lags: np.ndarray, heads: int, norm: Norm
+    family: AbstractDecay,
+    rho: np.ndarray,
+    lags: np.ndarray,
+    heads: int,
+    norm: Norm,
+    wanted: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual
-    alternates often enough.
+    alternates often enough. No bound exceeds the error of some g: where one of the starts is below
+    `wanted`, no even g is looked for.
     """
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
@@ -37,6 +44,8 @@ def balanced(
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
         theta = _least_squares_rates(family, rho, lags, heads, weights)
+        if _error_at(family, rho, lags, theta, weights, norm) < wanted:
+            return None
         theta, a = _level(family, rho, lags, theta, weights, norm)
         worth = _worth(
             _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
@@ -44,6 +53,11 @@ def balanced(
         if worth > best_worth:
             best, best_worth = (np.exp(theta), a), worth
     return best
+
+
+def _error_at(family, rho, lags, theta, weights, norm) -> float:
+    columns = family.columns(np.exp(theta), lags)
+    return norm_of(rho - columns @ _coefficients(columns, rho, weights), norm)
 
 
 def least_squares_start(
@@ -182,12 +196,22 @@ def _projected(family, rho, lags, start, weights, steps: int) -> np.ndarray:
         lambda theta: weights[:, None] * family.slopes(np.exp(theta), lags),
         lambda theta: np.clip(theta, low, high),
     )
+    seen: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def projected(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residual and Jacobian are asked for one after the other, and come from one QR."""
+        key = theta.tobytes()
+        if key not in seen:
+            seen.clear()
+            seen[key] = model.projected(theta)
+        return seen[key]
+
     # Steps inside a box: residuals of oscillating kernels have many valleys, and these steps lead
     # to more even ones than Levenberg's.
     solved = least_squares(
-        lambda theta: model.projected(theta)[0],
+        lambda theta: projected(theta)[0],
         np.clip(start, low + 1e-9, high - 1e-9),
-        jac=lambda theta: model.projected(theta)[1],
+        jac=lambda theta: projected(theta)[1],
         bounds=(low, high),
         ftol=1e-15,
         xtol=1e-12,

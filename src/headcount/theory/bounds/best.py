@@ -56,13 +56,13 @@ def lower_bound(problem: Problem, heads: int | None = None, effort: Effort = Eff
         found.append(heads_claim(problem, heads))
     found.append(budget_claim(problem))
     if _best(found).value < (1 - NEARLY_ALL) * norm_of(problem.target, problem.norm):
-        if heads is not None and heads <= MOST_HEADS:
-            found.append(_by_heads(problem, heads, effort))
         if np.isfinite(problem.budget):
             found.append(dual_claim(problem))
-            splits = SPLITS[effort].get(heads or 0, 0)
-            if heads is not None and splits and not _settled(_best(found)):
-                found.append(branch_claim(problem, heads, splits))
+        if heads is not None and heads <= MOST_HEADS:
+            found.append(_by_heads(problem, heads, effort, _best(found).value))
+        splits = SPLITS[effort].get(heads or 0, 0) if np.isfinite(problem.budget) else 0
+        if heads is not None and splits and not _settled(_best(found)):
+            found.append(branch_claim(problem, heads, splits))
     best = _best(found)
     assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
     return best
@@ -73,15 +73,17 @@ def _settled(best: Claim) -> bool:
     return best.method == "squeeze" and is_tight(best)
 
 
-def _by_heads(problem: Problem, heads: int, effort: Effort) -> Claim | None:
-    """Any kernel, any weights: the squeeze where it applies, else zero counting."""
+def _by_heads(problem: Problem, heads: int, effort: Effort, wanted: float) -> Claim | None:
+    """Any kernel, any weights: the squeeze where it applies, else zero counting, which is given up
+    where it cannot exceed `wanted`.
+    """
     deep = effort is Effort.DEEP or heads <= QUICK_HEADS
     squeezed = squeeze_claim(problem, heads) if deep else None
     if squeezed is not None and is_tight(squeezed):
         return squeezed
     if problem.interpolated_by(heads):
         return squeezed  # nothing to be proved without a budget
-    counted = zeros_claim(problem, heads)
+    counted = zeros_claim(problem, heads, wanted)
     return max((c for c in (squeezed, counted) if c), key=lambda c: c.value, default=None)
 
 

@@ -76,7 +76,8 @@ class _Scene:
         self.distance = [family.exact_distance(first + k) for k in range(len(rho))]
 
     def residual(self, point: Point, places: list[int]) -> list[arb]:
-        curves = arb_mat([[(-b.exp() * self.distance[k]).exp() for b in point[0]] for k in places])
+        rates = [-b.exp() for b in point[0]]
+        curves = arb_mat([[(b * self.distance[k]).exp() for b in rates] for k in places])
         drawn = curves * arb_mat([[a] for a in point[1]])
         return [(self.rho[k] - drawn[i, 0]).mid() for i, k in enumerate(places)]
 
@@ -111,7 +112,7 @@ class _Scene:
             if step % 4 == 0 and step and self.places((logs, a)):
                 break
             left = self.residual((logs, a), spots)
-            tangent = arb_mat([self._slopes(logs, a, k) for k in spots])
+            tangent = arb_mat(self._slopes(logs, a, spots))
             turned = tangent.transpose()
             try:
                 change = (turned * tangent).solve(turned * arb_mat([[r] for r in left]))
@@ -125,11 +126,14 @@ class _Scene:
             a = [(x + share * d).mid() for x, d in zip(a, moves[H:], strict=True)]
         return logs, a
 
-    def _slopes(self, logs: list[arb], a: list[arb], k: int) -> list[arb]:
-        """d f(s) by log rates and coefficients.  [2H]"""
-        depth = [b.exp() * self.distance[k] for b in logs]
-        curves = [(-x).exp() for x in depth]
-        return [*(-x * c * w for x, c, w in zip(depth, curves, a, strict=True)), *curves]
+    def _slopes(self, logs: list[arb], a: list[arb], places: list[int]) -> list[list[arb]]:
+        """d f(s) by log rates and coefficients, for every place.  [S, 2H]"""
+        rates, rows = [b.exp() for b in logs], []
+        for k in places:
+            depth = [b * self.distance[k] for b in rates]
+            curves = [(-x).exp() for x in depth]
+            rows.append([*(-x * c * w for x, c, w in zip(depth, curves, a, strict=True)), *curves])
+        return rows
 
     def solved(
         self, point: Point, places: list[int], wanted: list[float], mean: float
@@ -145,7 +149,8 @@ class _Scene:
             wrong = [r - m * level for r, m in zip(left, share, strict=True)]
             if max(abs(float(x / level)) for x in wrong) < 1e-8:
                 return logs, a
-            rows = [[*self._slopes(logs, a, k), m] for k, m in zip(places, share, strict=True)]
+            slopes = self._slopes(logs, a, places)
+            rows = [[*row, m] for row, m in zip(slopes, share, strict=True)]
             try:
                 change = arb_mat(rows).solve(arb_mat([[x] for x in wrong]))
             except ZeroDivisionError:

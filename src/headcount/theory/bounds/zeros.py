@@ -29,6 +29,7 @@ from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
 from headcount.theory.bounds.balance import balanced, least_squares_start
 from headcount.theory.bounds.minimax import DIGITS, levelled
+from headcount.theory.measure import norm_of
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "zero counting after de la Vallee-Poussin")
@@ -48,18 +49,20 @@ class Block:
     weight: arb
 
 
-def zeros_claim(problem: Problem, heads: int) -> Claim | None:
-    """The certified lower bound for `heads` heads; None when no alternating residual was found."""
+def zeros_claim(problem: Problem, heads: int, wanted: float = 0.0) -> Claim | None:
+    """The certified lower bound for `heads` heads; None when no alternating residual was found, or
+    when it is seen early that the bound cannot exceed `wanted`.
+    """
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
-    found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm)
+    found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm, wanted)
     blocks, value = _measured(problem, found, heads)
     # with few heads float64 finds an alternating residual where there is one
     missed = found is None and heads >= FLOAT_HEADS
     uneven = value < EVEN * max((float(b.weight) for b in blocks), default=0.0)
     if problem.norm is Norm.SUP and (missed or uneven) and len(problem.lags) <= MOST_LAGS:
-        finer = _in_more_digits(problem, heads)
+        finer = _in_more_digits(problem, heads, wanted)
         finer_blocks, finer_value = _measured(problem, finer, heads)
         if finer_value > value:
             found, blocks, value = finer, finer_blocks, finer_value
@@ -91,9 +94,11 @@ def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], 
         return blocks, round_down(bound_from(blocks, heads, problem.norm))
 
 
-def _in_more_digits(problem: Problem, heads: int) -> Found:
+def _in_more_digits(problem: Problem, heads: int, wanted: float) -> Found:
     rates, coefficients = least_squares_start(problem.decay, problem.target, problem.lags, heads)
-    if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()):
+    drawn = problem.decay.columns(rates, problem.lags) @ coefficients
+    error = norm_of(problem.target - drawn, problem.norm)
+    if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()) or error < wanted:
         return None
     with precision(DIGITS):
         rho = kernel_values(problem.kernel, problem.length)[problem.first_lag :]

@@ -41,8 +41,8 @@ Progress = Callable[[str], None]
 # relative error below which the valley of smooth kernels is trusted without a budget
 # (always if no heads cancel)
 SMOOTH_ENOUGH = 1e-6
-# the same with a budget, whose valley has many side arms: only what float64 cannot improve
-ENOUGH = 1e-12
+# the same with a budget, whose valley has many side arms: what float32 weights would not show
+ENOUGH = 1e-7
 # sum|a| that a search without budget may use, relative to the kernel's largest value
 ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
@@ -150,7 +150,7 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
         return
     for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
         head_sum = to_heads(full, point)
-        error = score(problem, full, head_sum)
+        error = score(problem, full, head_sum, least)
         if error < least and head_sum.within(problem.budget):
             best, least = Fit(head_sum, method), error
             yield best
@@ -166,10 +166,10 @@ def search(
     best = nothing(full)
     if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
         for method, point in _smooth(full, data, heads, spread, progress):
-            if point.error < best.error:
-                best = point
-                yield method, point
-        if _settled(best, whole, free) if free else _fills(best, full.budget):
+            best = min(best, point, key=lambda p: p.error)
+            yield method, point
+        drawn = best.error <= ENOUGH * whole or _fills(best, full.budget)
+        if _settled(best, whole, free) if free else drawn:
             return
     if free:
         limit = ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
@@ -177,14 +177,14 @@ def search(
         data = dataclasses.replace(data, budget=limit)
     above = from_above(_steady(data), heads)
     if above is not None:
-        yield from _finished(full, [(FROM_ABOVE, above.point)])
+        yield from _steadily(full, [(FROM_ABOVE, above.point)])
         if above.complete or heads > MANY or _settled(best, whole, free):
             return
     if full.norm is Norm.L2 and best.error == whole:  # least squares is its own answer here
         yield from _smooth(full, data, heads, spread, progress)
     if above is not None and (free or heads > HANDFUL):
         exchanged = exchange(_steady(data), above.point)
-        yield from _finished(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
+        yield from _steadily(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
         return
     trail = []
     for h, point in enumerate(levels(data, heads), 1):
@@ -245,7 +245,7 @@ def _smooth(
         moved = [(last[0], at(data, rates, 1e-6)) for rates in shaken(data, last[1].rates)]
         last = min([last, raced(data, moved)], key=lambda s: s[1].error)
     near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
-    for method, point in _finished(full, [*near, last]):
+    for method, point in _steadily(full, [*near, last]):
         yield f"{method}, then sequential programs", point
     if len(spread) > len(trail):
         yield "quadrature, then a linear program", at(full, spread)
@@ -307,6 +307,15 @@ def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[st
             yield method, refine(full, at(full, point.rates), steps=8)
 
 
+def _steadily(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:
+    """The same, and beside what uses the slowest heads the best near it without them."""
+    steady = _steady(full)
+    for method, point in _finished(full, trail):
+        yield method, point
+        if (point.rates < steady.low).any():
+            yield method, refine(steady, at(steady, point.rates), steps=8)
+
+
 def to_heads(data: Sample, point: Point) -> HeadSum:
     """The point as heads: rates at the upper end become the limit curve, coefficients of no
     consequence are left out.
@@ -316,9 +325,9 @@ def to_heads(data: Sample, point: Point) -> HeadSum:
     return HeadSum.of(data.family, rates, point.coefficients[keep])
 
 
-def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
+def score(problem: Problem, full: Sample, head_sum: HeadSum, least: float = math.inf) -> float:
     """The error for comparing candidates: float64 where that is accurate, ball arithmetic where
-    coefficients cancel or tails are long.
+    coefficients cancel or tails are long, and float64 does not tell that it exceeds `least`.
     """
     weight = head_sum.coefficient_sum
     slow = (
@@ -326,10 +335,12 @@ def score(problem: Problem, full: Sample, head_sum: HeadSum) -> float:
         and min(head_sum.rates, default=2.0) < SLOW
         and not problem.decay.geometric
     )
-    if weight < 1e8 and not slow:
+    if weight < 1e8:
         rates = np.array([min(b, full.high) for b in head_sum.rates])
         a = np.array([float(x.p) / float(x.q) for x in head_sum.coefficients])
         error = full.error(rates, a)
-        if error > 1e-12 * weight * len(full.target):
+        accurate = error > 1e-12 * weight * len(full.target)
+        if accurate and (not slow or error >= least):
             return error
-    return measure(problem, head_sum)[problem.norm]
+    # a tail that a thousand lags leave open is of heads too slow to be of use
+    return measure(problem, head_sum, most_lags=0)[problem.norm]

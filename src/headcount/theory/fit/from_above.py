@@ -37,7 +37,7 @@ ENOUGH = 1e-3  # gap, relative to the error or to what was gained, at which exch
 USED = 1e-7  # of the largest coefficient
 APART = 3 * GRID // FIRST  # steps of the grid beyond which two rates of one sign stay two
 COMPLETE = 1.005  # of the least error of any number of heads: none is left out
-FEW = 4  # heads
+FEW, FAR_MORE = 4, 12  # heads
 MUCH = 10.0  # times what the heads that could go are missed by: such a head stays
 NEAR, HELP = 1.1, 1e-4  # of the error: what an exchange is followed for, and what it must gain
 NO_HELP = 1e-8  # of the error: a head that is missed by no more goes at once
@@ -55,6 +55,8 @@ def from_above(data: Sample, heads: int) -> Above | None:
     """The best point found with at most `heads` heads; None where these are few and the optimum has
     more: then adding heads one at a time (`path`) finds as good ones sooner.
     """
+    if heads <= FEW and len(optimal_rates(data)[0]) > FAR_MORE:
+        return None  # moving them all would take long, and not leave so few
     now, least = _of_any_number(data)
     if len(now.rates) <= heads:
         return Above(now, now.error <= COMPLETE * least)
