@@ -255,8 +255,8 @@ def _step(rows: _Layout, now: _Point, left: Left, gap: float) -> tuple[_Point, L
     common = rows.paired < len(rows.lp.t)
     predictor = newton.direction(-products)
     primal, dual = _lengths(now, predictor, 1.0, common)
-    left = float((now.near + primal * predictor.near) @ (now.dual + dual * predictor.dual))
-    mu = (max(left, 0.0) / gap) ** 3 * gap / len(products)
+    ahead = float((now.near + primal * predictor.near) @ (now.dual + dual * predictor.dual))
+    mu = (max(ahead, 0.0) / gap) ** 3 * gap / len(products)
     d = newton.direction(mu - products - predictor.near * predictor.dual)
     if not (np.isfinite(d.x).all() and np.isfinite(d.near).all()):
         return None
