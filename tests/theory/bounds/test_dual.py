@@ -62,6 +62,14 @@ def test_lags_all(name, T, budget, theirs):
 
 
 @pytest.mark.parametrize(
+    ("window", "budget", "found"), [(32, 1e7, 0.0010105), (64, 1e7, 0.001317), (64, 3e7, 0.0001368)]
+)
+def test_large_budgets_lose_nothing_to_rounding(window, budget, found):
+    bound = dual_claim(Problem(Lag(4), family("lin"), window=window, budget=budget))
+    assert bound.value > found * (1 - 1e-3)
+
+
+@pytest.mark.parametrize(
     ("kernel", "name", "window", "budget", "theirs"),
     [
         (Exponential(0.1), "log", None, 1e3, 0.1100),

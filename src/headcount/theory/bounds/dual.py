@@ -193,7 +193,7 @@ def dual_vector(
     `phi`.
     """
     own = (np.eye(phi.shape[1]), np.zeros(phi.shape[1]), budget)
-    answer = solve(fit_program(norm, rho, phi, budget=own), TOLERANCE)
+    answer = solve(fit_program(norm, rho, phi, budget=own), TOLERANCE, repair=False)
     return answer.y, answer.level
 
 
