@@ -81,9 +81,10 @@ def reproduce(
     if json:
         print_json(done.to_json())
         return
-    console.print(table(done) if done.verdicts else "no claim is among these experiments")
     if str(done.profile) == "smoke":
         console.print("profile smoke shows that everything runs; it judges nothing")
+    else:
+        console.print(table(done) if done.verdicts else "no claim is among these experiments")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
 
 
