@@ -47,7 +47,7 @@ LINES = {
     "study nothing": "headcount study --help",
     "reproduce 9z": "unknown experiment",
     "reproduce 4a --workers 0": "at least 1",
-    "reproduce 4a --replication -1": "0 or more",
+    "reproduce 4a --replication -1": "expected 0 to",
     "serve --port 99999999": "0 to 65535",
     "serve --workers 0": "1 to 32",
     "list nothing": "unknown sort",

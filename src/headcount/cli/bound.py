@@ -8,8 +8,6 @@ from rich.table import Table
 
 from headcount.cli.common import console, number, print_json
 from headcount.cli.options import JSON
-from headcount.core.errors import require, shown
-from headcount.core.spec import LARGEST_WHOLE
 
 if TYPE_CHECKING:
     from headcount.theory.theorems import Evaluated
@@ -29,8 +27,6 @@ def bound(
     json: JSON = False,
 ) -> None:
     """What the paper promises, with every constant: the value, or why an assumption fails."""
-    for name, count in (("heads", heads), ("width", width)):
-        require(count < LARGEST_WHOLE, f"--{name} {shown(count)}", "below 2**63", "ask for fewer")
     from headcount.theory.theorems import bound as evaluate  # jax: not needed for --help
 
     found = evaluate(theorem, target, bias, heads, width)

@@ -81,12 +81,10 @@ def reproduce(
     if json:
         print_json(done.to_json())
         return
-    if done.verdicts:
-        console.print(table(done))
-    elif str(done.profile) != "smoke":
-        console.print("no claim is among these experiments")
     if str(done.profile) == "smoke":
         tell("Profile smoke shows that everything runs. It judges nothing: --profile laptop does.")
+    else:
+        console.print(table(done) if done.verdicts else "no claim is among these experiments")
     console.print(f"{done.seconds:.0f} s; report: {escape(str(done.page))}")
 
 

@@ -15,7 +15,7 @@ from headcount.construct.draft import Bound, Draft, Request
 from headcount.core.claims import Precision, Status
 from headcount.core.plural import counted
 from headcount.core.refs import Ref
-from headcount.memory.target import AbstractTarget
+from headcount.memory.target import AbstractTarget, short_sequence
 from headcount.model.card import NamedSpace
 from headcount.model.cost import count_parameters
 from headcount.model.save import save
@@ -197,7 +197,9 @@ class Construction:
             "",
             f"```json\n{told}\n```",
         ]
-        return save(self.model, folder, note="\n".join(lines), spaces=self.spaces)
+        length = self.request.length
+        example = short_sequence(self.target, length)
+        return save(self.model, folder, "\n".join(lines), self.spaces, length, example)
 
     @property
     def spaces(self) -> tuple[NamedSpace, ...]:

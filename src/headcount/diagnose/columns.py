@@ -264,5 +264,7 @@ def _is_time(name: str, values: np.ndarray, columns: Mapping[str, np.ndarray]) -
         return True
     if values.dtype.kind != "f" or len(columns) < 2 or len(values) < 3:
         return False
+    if not np.isfinite(values).all():
+        return False
     steps = np.diff(values)
     return bool((steps > 0).all() and np.allclose(steps, steps[0]))

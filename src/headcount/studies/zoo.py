@@ -21,6 +21,7 @@ Worked example: a "model" that knows nothing reaches nothing.
 import contextlib
 import dataclasses
 import functools
+import html
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,10 @@ class ZooRow:
         return not self.refused and self.learned.reached(self.task)
 
     @property
+    def outcome(self) -> str:
+        return "reached" if self.reached else self.refused or "not reached"
+
+    @property
     def spare_layers(self) -> int:
         """Layers beyond those of the smallest model known, where the memory is reached."""
         if not self.reached or self.layers is None or self.minimum is None:
@@ -95,6 +100,19 @@ class ZooProfile:
     def reached(self) -> int:
         return sum(row.reached for row in self.rows)
 
+    def __repr__(self) -> str:
+        return f"<zoo: {self.model} reaches {self.reached} of {len(self.rows)} memories>"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(
+            f"<tr><td>{row.task.name}</td><td>{row.task.family}</td><td>{_left(row)}</td>"
+            f"<td>{html.escape(row.outcome)}</td></tr>"
+            for row in self.rows
+        )
+        head = "<tr><th>memory</th><th>family</th><th>left, or right</th><th></th></tr>"
+        told = html.escape(" ".join(self.sentences()))
+        return f"<p>{told}</p><table>{head}{lines}</table>"
+
     def sentences(self) -> tuple[str, ...]:
         said = [f"{self.model} reaches {self.reached} of {len(self.rows)} memories."]
         said += [
@@ -108,6 +126,14 @@ class ZooProfile:
         return {"model": self.model, "reached": self.reached, "memories": len(self.rows),
                 "rows": [row.to_json() for row in self.rows],
                 "sentences": list(self.sentences())}  # fmt: skip
+
+
+def _left(row: ZooRow) -> str:
+    """The share of right labels, or of the variance that is left."""
+    if row.refused:
+        return ""
+    right = row.learned.accuracy
+    return f"{row.learned.loss:.2g} of the variance" if right is None else f"{right:.0%} right"
 
 
 @checked

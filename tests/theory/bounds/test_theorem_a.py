@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from headcount.memory.kernels import ArrayKernel, Lag, Power, Window
+from headcount.theory.bounds import check
 from headcount.theory.bounds.theorem_a import heads_claim
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
@@ -124,3 +125,12 @@ def test_on_a_short_window_fewer_heads_do():
     assert least == pytest.approx(1 / np.abs(np.poly(nodes)).max(), rel=1e-3)
     assert least < 0.08
     assert heads_claim(Problem(Lag(6), family("lin"), window=7), 6) is None
+
+
+def test_a_bound_that_meets_its_proof_exactly_is_checked():
+    """0.4 is half of 0.8 in doubles too, and 0.4^4 has more digits than a ball holds."""
+    kernel = ArrayKernel((0.0, 0.0, 0.0, 0.0, 0.0, -0.8))
+    claim = heads_claim(Problem(kernel, family("log"), Norm.L2, window=9), 4)
+    assert claim is not None
+    assert claim.value == 0.4
+    assert check(claim)

@@ -223,9 +223,11 @@ def _isolated(case: _Case, c: Evidence) -> bool:
     coins = arb(1 + 3 * (H if isinstance(case.family, Lin) else H + 1))
     if scope.norm is Norm.L1:
         return bool(arb(case.value) <= total)
-    # value <= total coins^(-1/k), without the root: whole numbers can be equal
+    # value <= total coins^(-1/k), without the root: both sides can be equal, and four powers of a
+    # double are exact only in more bits
     k = 2 if scope.norm is Norm.SUP else 4
-    return bool(total >= 0) and bool(arb(case.value) ** k * coins <= total**k)
+    with precision(2 * BITS):
+        return bool(total >= 0) and bool(arb(case.value) ** k * coins <= total**k)
 
 
 def _lags_after(family: AbstractDecay, H: int) -> int:

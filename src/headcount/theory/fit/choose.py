@@ -171,6 +171,9 @@ def search(
         drawn = best.error <= ENOUGH * whole or _fills(best, full.budget)
         if _settled(best, whole, free) if free else drawn:
             return
+    alone = full.norm is Norm.L2 and best.error == whole  # least squares is its own answer here
+    if alone and free:
+        yield from _smooth(full, data, heads, spread, progress)
     if free:
         limit = ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
         full = dataclasses.replace(full, budget=limit)
@@ -180,7 +183,7 @@ def search(
         yield from _steadily(full, [(FROM_ABOVE, above.point)])
         if above.complete or heads > MANY or _settled(best, whole, free):
             return
-    if full.norm is Norm.L2 and best.error == whole:  # least squares is its own answer here
+    if alone and not free:
         yield from _smooth(full, data, heads, spread, progress)
     if above is not None and (free or heads > HANDFUL):
         exchanged = exchange(_steady(data), above.point)

@@ -14,8 +14,9 @@ import math
 from collections.abc import Callable
 
 from headcount.core.arguments import checked
-from headcount.core.errors import require, unknown
+from headcount.core.errors import require, shown, unknown
 from headcount.core.refs import Ref
+from headcount.core.spec import LARGEST_WHOLE
 from headcount.memory.adaptive import AdaptiveMemory
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
@@ -42,6 +43,8 @@ def bound(
         raise unknown("bias of the theorems", bias, ("lin", "log"))
     require(heads >= 1, f"{heads} heads", "at least 1", "pass --heads 8")
     require(width >= 1, f"width {width}", "at least 1 neuron", "pass --width 256")
+    for name, count in (("heads", heads), ("width", width)):
+        require(count < LARGEST_WHOLE, f"{name} {shown(count)}", "below 2**63", "ask for fewer")
     return THEOREMS[theorem](built, bias, heads, width)
 
 
