@@ -124,3 +124,12 @@ def test_more_seeds_are_run_only_where_seeds_do_not_agree(monkeypatch):
     found = trials.by_looks(runs, {"lag-5": task}, (4, 6), None, None, None)
     assert [len(found["lag-5", name].losses) for name in left] == [4, 6]
     assert sum(name.startswith("sure") for name in set(ran)) == 4
+
+
+def test_a_profile_shows_itself_in_a_notebook():
+    profile = zoo(lambda task: lambda x: np.zeros((len(x), 1, 1)), ["lag-1", "lag-5"])
+    assert repr(profile).endswith("reaches 0 of 2 memories>")
+    shown = profile._repr_html_()
+    assert shown.count("<tr>") == shown.count("</tr>") == 3
+    assert "1 of the variance left" in shown
+    assert "not reached" in shown

@@ -109,7 +109,7 @@ class ZooProfile:
             f"<td>{html.escape(row.outcome)}</td></tr>"
             for row in self.rows
         )
-        head = "<tr><th>memory</th><th>family</th><th>left, or right</th><th></th></tr>"
+        head = "<tr><th>memory</th><th>family</th><th>result</th><th></th></tr>"
         told = html.escape(" ".join(self.sentences()))
         return f"<p>{told}</p><table>{head}{lines}</table>"
 
@@ -133,7 +133,7 @@ def _left(row: ZooRow) -> str:
     if row.refused:
         return ""
     right = row.learned.accuracy
-    return f"{row.learned.loss:.2g} of the variance" if right is None else f"{right:.0%} right"
+    return f"{row.learned.loss:.2g} of the variance left" if right is None else f"{right:.0%} right"
 
 
 @checked
