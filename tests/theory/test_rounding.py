@@ -178,3 +178,11 @@ def test_penalised_fits_compete_for_a_format_in_l2():
     best = fit_for_precision(problem, Dtype.BFLOAT16, lambda limited: Fit(poor, "by hand"), 1.0)
     assert best.method == "penalised least squares"
     assert measured_in(problem, best.head_sum, Dtype.BFLOAT16).l2 < 0.5
+
+
+def test_where_every_fit_is_worse_than_nothing_in_the_format_no_head_is_used():
+    """Whatever the search returns, an error above the kernel itself is never the answer."""
+    problem = Problem(Lag(2), Lin())
+    useless = HeadSum.of(problem.family, np.array([0.5, 0.6]), np.array([1e12, -1e12]))
+    found = fit_for_precision(problem, Dtype.FLOAT32, lambda limited: Fit(useless, "useless"), 1.0)
+    assert found.head_sum.heads == 0

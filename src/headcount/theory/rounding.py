@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from headcount.theory.fit.sample import Sample
 
 # what rounding may cost at each budget, relative to the kernel
-LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01)
+LADDER = (1e4, 30.0, 1.0, 0.3, 0.1, 0.01, 0.001)
 # times u: from a worst case down to roundings that cancel
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 REFINED = 4  # starts that are refined at each penalty, beside the last penalty's optimum
@@ -164,7 +164,9 @@ def fit_for_precision(
     if problem.norm is Norm.L2 and heads:
         other = penalised_fit(problem, heads, dtype)
         if measured_in(problem, other.head_sum, dtype).l2 < least:
-            best = other
+            best, least = other, measured_in(problem, other.head_sum, dtype).l2
+    if least > kernel_norm:  # no head at all does better in this format
+        return dataclasses.replace(best, head_sum=HeadSum(problem.family, (), ()))
     return best
 
 
