@@ -15,7 +15,7 @@ from headcount.diagnose.held_out import Candidate, ModelKind
 from headcount.diagnose.kernel_tail import Curve, TailClass, best_curve, kernel
 from headcount.diagnose.samples import Column, Fold
 from headcount.diagnose.sign_flips import Filter, Shape
-from headcount.diagnose.value_scan import Gate, Term, basis, named, path, places_of
+from headcount.diagnose.value_scan import HINGE_P, Gate, Term, basis, f_test, named, path, places_of
 
 KINKS = np.linspace(0, 1, 12)[1:-1]  # quantiles of a sum at which a function of it may bend
 TURNS = 3  # Gauss-Newton steps of the weights of that sum
@@ -172,9 +172,10 @@ def _lag_models(problem: Problem, kept: tuple[Term, ...]) -> list[Candidate]:
     if len(places) >= 2:
         along, losses = one_sum(problem, places)
         whole, cost = OneSum(kept, tuple(map(float, along))), len(places) + SUM_COST
-        made.append(
-            Candidate(ModelKind.LAGS, columns, cost, name="one sum", detail=whole, **losses)
-        )
+        if _bends(problem, places, along):
+            made.append(
+                Candidate(ModelKind.LAGS, columns, cost, name="one sum", detail=whole, **losses)
+            )
     if len(places) <= 2:
         bent = tuple(dataclasses.replace(t, hinged=t.places) for t in _bent(kept))
         losses = linear_losses(problem, basis(bent, problem.features))
@@ -183,6 +184,14 @@ def _lag_models(problem: Problem, kept: tuple[Term, ...]) -> list[Candidate]:
             Candidate(ModelKind.LAGS, columns, cost, name="lags, hinges", detail=bent, **losses)
         )
     return made
+
+
+def _bends(problem: Problem, places: tuple[int, ...], along: np.ndarray) -> bool:
+    """Is a function of this sum more than the sum itself, where structure was looked for?"""
+    x, y = (a[problem.found_in] for a in (problem.features.values[:, places, 0], problem.y))
+    total = x.astype(float) @ along
+    bends = np.maximum(total[:, None] - np.quantile(total, KINKS), 0)
+    return f_test(y, x.astype(float), bends) < HINGE_P
 
 
 def _bent(terms: tuple[Term, ...]) -> tuple[Term, ...]:
