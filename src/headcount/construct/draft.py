@@ -43,7 +43,7 @@ ANSWER_MINUTES = 1.0  # a plan or a build is waited for
 # From below: a plan takes LAG_SECONDS per token of its longest sequence; layers that follow a
 # pointer chain look at all pairs of positions; a kernel is fitted with every bias; the reference
 # adds up a readout's neurons one by one, for at least so many ANSWERS.
-LAG_SECONDS, PAIR_SECONDS, KERNEL_SECONDS, NEURON_SECONDS = 1e-5, 1.5e-6, 1.0, 3e-7
+LAG_SECONDS, PAIR_SECONDS, KERNEL_SECONDS, NEURON_SECONDS = 1e-5, 1.5e-6, 1.0, 7e-6
 ANSWERS = 100
 PRECISIONS = (Precision.FLOAT64, Precision.FLOAT32)  # in which weights are written and checked
 
