@@ -9,7 +9,9 @@ from headcount.diagnose import diagnose
 from headcount.diagnose.arrays import sequences_of
 from headcount.diagnose.clock import _running_median, find_clock, level_shift
 from headcount.diagnose.decay import decay
+from headcount.diagnose.diagnose import rows_of
 from headcount.diagnose.find_tokens import SPENDING as TOKEN_SPENDING
+from headcount.diagnose.find_tokens import _map_models, token_findings
 from headcount.diagnose.find_values import SPENDING, Options
 from headcount.diagnose.held_out import Candidate, ModelKind, judge
 from headcount.diagnose.kernel_tail import TailClass, best_curve, kernel, long_memory, tail_of
@@ -26,6 +28,7 @@ from headcount.diagnose.token_counts import (
     replicate,
 )
 from headcount.diagnose.token_models import Table
+from headcount.diagnose.token_scan import TokenMap
 
 
 def test_rows_never_reach_into_another_sequence():
@@ -283,3 +286,28 @@ def test_the_decay_of_a_markov_chain_is_exponential():
 def test_what_is_refused(x, y, words):
     with pytest.raises(InputError, match=words):
         sequences_of(x, y)
+
+
+def tokens_read(weight, lag, n=3000):
+    """Findings on tokens where the newest element matters with this weight, beside one lag."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 3, n)
+    y = np.where(rng.random(n) < weight, (np.roll(x, lag) + x) % 3, np.roll(x, lag))
+    source = sequences_of(x[lag:], y[lag:], tokens=True)
+    return token_findings(rows_of(source, 6, None))
+
+
+def test_a_map_of_one_lag_for_all_tokens_is_a_table_if_the_newest_element_is_worth_it():
+    same = TokenMap({0: (2,), 1: (2,), 2: (2,)}, {0: 0.01, 1: 0.01, 2: 0.01}, ())
+    alone, both = tokens_read(0.0, 2), tokens_read(0.5, 2)
+    assert _map_models(alone, same, alone.rows.at(0), 25) == []
+    (table,) = _map_models(both, same, both.rows.at(0), 25)
+    assert table.kind is ModelKind.LAGS
+    assert [column.lag for column in table.columns] == [0, 2]
+
+
+def test_a_map_of_different_lags_is_a_map():
+    found = tokens_read(0.5, 2)
+    other = TokenMap({0: (2,), 1: (4,), 2: (2,)}, {0: 0.01, 1: 0.01, 2: 0.01}, ())
+    (model,) = _map_models(found, other, found.rows.at(0), 25)
+    assert model.kind is ModelKind.MAP

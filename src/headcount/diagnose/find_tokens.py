@@ -243,8 +243,9 @@ def _judge(known: TokenFindings, options: Options, extra: list[Candidate]) -> Ju
     if known.pair is not None:
         made += _pair_models(known, lags)
     pivot = rows.at(known.first)
+    blocks = block_count(known.samples.source.setting, sum(len(f.judge) for f in folds))
     if known.map is not None and any(known.map.lags.values()):
-        made.append(_map_model(known, known.map, pivot))
+        made += _map_models(known, known.map, pivot, blocks)
     for depth, (found, mapped) in enumerate(known.pointers):
         pivot = _pointed(rows, pivot, found)
         if mapped.complete and mapped.adaptivity:  # else what was pointed at chooses nothing
@@ -253,7 +254,6 @@ def _judge(known: TokenFindings, options: Options, extra: list[Candidate]) -> Ju
     if fits_additive(rows, rows.lags, folds) and (lags or len(rows) < 20_000):
         dense = additive_model(rows, rows.lags, folds, DENSE_COST)
         made.append(dense if lags else dataclasses.replace(dense, kind=ModelKind.GENERIC))
-    blocks = block_count(known.samples.source.setting, sum(len(f.judge) for f in folds))
     return judge([*made, *extra], blocks)
 
 
@@ -273,17 +273,25 @@ def _pair_models(known: TokenFindings, lags: tuple[int, ...]) -> list[Candidate]
     return made
 
 
-def _map_model(known: TokenFindings, mapped: TokenMap, pivot: np.ndarray) -> Candidate:
+def _map_models(
+    known: TokenFindings, mapped: TokenMap, pivot: np.ndarray, blocks: int | None
+) -> list[Candidate]:
     """A map, if tokens read different lags. Where one of them reads all that the others read (as
-    in a Markov chain), it is a table of the newest element and those lags: nothing is addressed.
+    in a Markov chain), it is a table of the newest element and those lags: nothing is addressed,
+    and the newest element, which was not tested for, must be worth two standard errors.
     """
     if mapped.adaptivity:
-        return _mapped(known, mapped, [pivot], ModelKind.MAP, MAP_COST, "map", mapped)
-    chosen = (known.first, *max(mapped.lags.values(), key=len))
-    chosen = tuple(dict.fromkeys(chosen))
-    losses = table_losses([known.rows.at(lag) for lag in chosen], known.rows, known.folds)
+        return [_mapped(known, mapped, [pivot], ModelKind.MAP, MAP_COST, "map", mapped)]
+    rows, folds = known.rows, known.folds
+    read = tuple(lag for lag in max(mapped.lags.values(), key=len) if lag != known.first)
+    chosen = (known.first, *read)
+    losses = table_losses([rows.at(lag) for lag in chosen], rows, folds)
+    without = table_losses([rows.at(lag) for lag in read], rows, folds)
+    gain, error = mean_error(without - losses, blocks)
+    if gain <= 2 * error:
+        return []
     named = tuple(Column(0, lag) for lag in sorted(chosen))
-    return Candidate(ModelKind.LAGS, named, float(len(chosen)), losses, "table", chosen)
+    return [Candidate(ModelKind.LAGS, named, float(len(chosen)), losses, "table", chosen)]
 
 
 def _mapped(
