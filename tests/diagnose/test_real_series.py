@@ -67,7 +67,7 @@ def test_recall_adds_to_the_words_of_the_standard_library(library):
     found = diagnose(text_of(library, "words"), max_lag=64, advise=False, learner=False)
     assert (found.memory, found.addressing) == ("adaptive", "content")
     gains = {model.name: model.gain for model in found.models}
-    assert 0.05 < gains["recall over 1 lags"] - gains["table"] < 0.2  # of about 4.2 nats
+    assert 0.05 < gains["recall over 1 lag"] - gains["table"] < 0.2  # of about 4.2 nats
 
 
 @pytest.mark.slow

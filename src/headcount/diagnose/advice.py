@@ -10,9 +10,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from headcount.core.errors import CheckFailed, InputError
+from headcount.diagnose import upper_tails
 from headcount.diagnose.kernel_tail import TailClass
 from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory
 from headcount.diagnose.samples import Setting
@@ -175,7 +175,7 @@ def _drawn(found: Diagnosis, length: int) -> np.ndarray:  # [length]
     shift = 1 if found.method.setting is Setting.SELF else 0
     lags, weights, errors = (np.array(part) for part in zip(*found.kernel, strict=True))
     common = np.sign(weights[np.abs(weights).argmax()])
-    noise = np.abs(weights) < stats.norm.isf(TOLERANCE / 2 / len(weights)) * errors
+    noise = np.abs(weights) < upper_tails.normal_quantile(TOLERANCE / 2 / len(weights)) * errors
     weights = np.where(noise & (np.sign(weights) != common), 0.0, weights)
     values, places = np.zeros(length), lags.astype(int) - shift
     inside = places < length

@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, stats
 
 from headcount.diagnose.held_out import mean_error
 from headcount.diagnose.kernel_tail import long_memory
@@ -243,6 +242,8 @@ def _peak(v: np.ndarray, clock: Clock, refused: list[float]) -> float | None:
 
 def _least(cost: Callable[[float], float], near: tuple[float, float], n: int) -> float:
     """The best frequency, as exactly as numbers allow."""
+    from scipy import optimize  # 0.2 s to load, which not every diagnosis needs
+
     found = optimize.minimize_scalar(
         cost, bounds=near, method="bounded", options={"xatol": 1e-8 / n}
     )
@@ -300,4 +301,4 @@ def shift_fits_better(series: np.ndarray, clock: Clock) -> bool:
 
 def peak_threshold(frequencies: int) -> float:
     """What the largest of so many exponential ratios exceeds in 1 % of series without a line."""
-    return float(stats.expon.isf(1 - (1 - PEAK_LEVEL) ** (1 / frequencies)))
+    return float(-np.log(1 - (1 - PEAK_LEVEL) ** (1 / frequencies)))

@@ -88,7 +88,8 @@ def diagnose(
     )
     say = progress or (lambda message: None)
     with quick_turns():
-        Beside(_load, options.learner, advise)
+        loaded = options.learner and (samples.source.tokens or generic.loads_here())
+        Beside(_load, loaded, advise)
         found = _found(samples, options, say)
     if learner and not generic.available():
         notes = (*found.notes, Note("no generic learner", {"extra": "diagnose"}))

@@ -3,9 +3,9 @@
 import dataclasses
 
 import numpy as np
-from scipy import stats
 
-from headcount.diagnose import learner
+from headcount.core.plural import counted
+from headcount.diagnose import learner, upper_tails
 from headcount.diagnose.decay import decay
 from headcount.diagnose.find_values import Options, Say
 from headcount.diagnose.held_out import Candidate, Judged, ModelKind, block_count, judge, mean_error
@@ -203,7 +203,8 @@ def _targets(known: TokenFindings, mapped: TokenMap) -> tuple[int, ...]:
     assert known.greedy is not None
     scores = known.greedy.marginal.scores[0]
     order = np.argsort(scores)
-    shows = [known.rows.lags[i] for i in order if scores[i] < -stats.norm.isf(SHOWS / len(scores))]
+    low = -upper_tails.normal_quantile(SHOWS / len(scores))
+    shows = [known.rows.lags[i] for i in order if scores[i] < low]
     return tuple(dict.fromkeys([*sorted(read), *shows]))[:MOST_POINTED]
 
 
@@ -218,6 +219,8 @@ def _pointed(rows: TokenRows, pivot: np.ndarray, found: Pointer) -> np.ndarray:
 
 def _autocorrelated(rows: TokenRows) -> bool:
     """Does an element depend on the one before it?"""
+    from scipy import stats  # 0.4 s to load: only where pointers were found
+
     a, b = rows.at(rows.lags[0]), rows.at(rows.lags[min(1, len(rows.lags) - 1)])
     table = np.bincount(a * rows.size + b, minlength=rows.size**2).reshape(rows.size, rows.size)
     table = table[table.sum(1) > 0][:, table.sum(0) > 0]
@@ -351,7 +354,7 @@ def _recall(known: TokenFindings, options: Options) -> None:
     if top < 2.0 or (rows.paired and not _beats_blocks(known, every, strata, top, options)):
         return
     surplus = recall_z(context, rows, known.folds, best)
-    known.recall_p = float(stats.norm.sf(surplus))
+    known.recall_p = float(upper_tails.normal(surplus))
     if known.recall_p > _level("recall", options):
         return
     extra, weight = _recall_models(known, best, context)
@@ -386,12 +389,15 @@ def _recall_models(
     known: TokenFindings, best: Recalled, context: list[np.ndarray]
 ) -> tuple[list[Candidate], float]:
     rows, made, weight = known.rows, [], 0.0
-    bases = [[], [rows.at(known.first)], context]
-    for depth, base in enumerate(bases):
+    newest = rows.at(known.first)
+    bases = [[], [newest]]
+    if len(context) > 1 or (context and not np.array_equal(context[0], newest)):
+        bases.append(context)
+    for base in bases:
         losses, weight = recall_losses(base, rows, known.folds, best)
-        cost = RECALL_COST + (depth if depth < 2 else len(context)) * 0.1
-        made.append(Candidate(ModelKind.RECALL, (), cost, losses, f"recall over {len(base)} lags",
-                              best.rule))  # fmt: skip
+        name = f"recall over {counted(len(base), 'lag')}" if base else "recall alone"
+        cost = RECALL_COST + 0.1 * len(base)
+        made.append(Candidate(ModelKind.RECALL, (), cost, losses, name, best.rule))
     return made, weight
 
 

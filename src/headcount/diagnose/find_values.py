@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headcount.core.beside import Beside
+from headcount.core.beside import Apart, Beside
 from headcount.diagnose import learner
 from headcount.diagnose.clock import (
     Clock,
@@ -107,6 +107,15 @@ class ValueFindings:
 
 def find_values(known: ValueFindings, options: Options, say: Say) -> None:
     """Fill in what can be found; every stage leaves `known` usable."""
+    process = learner.other_process() if options.learner and learner.available() else None
+    try:
+        _find(known, options, process, say)
+    finally:
+        if process is not None:
+            process.leave()
+
+
+def _find(known: ValueFindings, options: Options, process: Apart | None, say: Say) -> None:
     source = known.samples.source
     known.alpha = options.alpha
     single = len(source.starts) == 2 and source.setting is not Setting.ROWS
@@ -117,7 +126,7 @@ def find_values(known: ValueFindings, options: Options, say: Say) -> None:
         _nothing_left(known, options)
         return
     say("scan: linear, nonlinear and products of all pairs of lags")
-    _scan(known, options)
+    _scan(known, options, process)
     if single and options.clock:
         say("shift of the level")
         _shift(known, options)
@@ -193,12 +202,12 @@ def _prepared(samples: Samples, options: Options) -> Problem:
     )
 
 
-def _scan(known: ValueFindings, options: Options) -> None:
+def _scan(known: ValueFindings, options: Options, process: Apart | None = None) -> None:
     known.problem = problem = _prepared(known.samples, options)
     rows = problem.found_in
     if options.learner and learner.available():
         lags = problem.features.values[:, :, 0]
-        known.trees = Beside(learner.boosted_values, lags, problem.y, problem.folds, options.seed)
+        known.trees = learner.begin(lags, problem.y, problem.folds, options.seed, process)
 
     def watch(so_far: Scan) -> None:  # an interruption leaves what was found
         known.first, known.terms = so_far, so_far.terms

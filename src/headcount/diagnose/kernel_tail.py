@@ -10,7 +10,8 @@ import dataclasses
 import enum
 
 import numpy as np
-from scipy import optimize, stats
+
+from headcount.diagnose import upper_tails
 
 LIKELIER = np.log(20)
 FIT_P = 0.01
@@ -82,6 +83,8 @@ def kernel(x: np.ndarray, y: np.ndarray, lags: np.ndarray) -> Kernel:
 
 def best_curve(found: Kernel, shape: TailClass) -> Curve:
     """Profile over the rate: 80 values, then a bounded search between the neighbours of the best"""
+    from scipy import optimize  # 0.2 s to load, which not every diagnosis needs
+
     lags, info = found.lags.astype(float), found.information
     total = float(found.weights @ info @ found.weights)
     pull = info @ found.weights
@@ -105,11 +108,13 @@ def best_curve(found: Kernel, shape: TailClass) -> Curve:
         _interval(lambda b: misfit(b)[0] - chi2 - 3.84, rate, rates),
         scale,
         chi2,
-        float(stats.chi2.sf(chi2, len(lags) - 2)),
+        upper_tails.chi2(chi2, len(lags) - 2),
     )
 
 
 def _interval(above, rate: float, rates: np.ndarray) -> tuple[float, float]:
+    from scipy import optimize
+
     ends = []
     for outer in (rates[0], rates[-1]):
         inside = above(float(outer)) <= 0
@@ -142,6 +147,8 @@ class LongMemory:
 
 def long_memory(series: np.ndarray) -> LongMemory:
     """One bandwidth is not enough: short memory of lag 1 alone fools the wide one."""
+    from scipy import optimize
+
     n = len(series)
     power = np.abs(np.fft.rfft(series - series.mean())) ** 2 / n
     found = {}

@@ -2,13 +2,19 @@
 
 Gradient boosting of scikit-learn (extra `diagnose`). Without it the comparison is left to the dense
 models, and a note says so.
+
+Loading it takes longer than its trees and holds the interpreter, which the scan and the loading of
+`plan` need at that time. So the first diagnosis of a process asks another process for the trees;
+later ones load it, once.
 """
 
 import importlib.util
+import sys
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from headcount.core.beside import Apart, Beside
 from headcount.diagnose.held_out import Candidate, ModelKind
 from headcount.diagnose.samples import Column, Fold
 from headcount.diagnose.value_models import Problem, squared
@@ -17,9 +23,33 @@ TREES, LEAVES, MOST_ROWS = 80, 15, 20_000
 
 Errors = list[np.ndarray]
 
+_begun: list[bool] = []  # one entry per process that was begun for the trees
+
 
 def available() -> bool:
     return importlib.util.find_spec("sklearn") is not None
+
+
+def loads_here() -> bool:
+    """Is it loaded into this process, or to be loaded?"""
+    return bool(_begun) or "sklearn" in sys.modules
+
+
+def other_process() -> Apart | None:
+    """One that loads scikit-learn at once; None where this one does."""
+    if loads_here():
+        return None
+    _begun.append(True)
+    return Apart("sklearn.ensemble", __name__)
+
+
+def begin(
+    x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...], seed: int, process: Apart | None
+) -> Beside[Errors]:
+    """The trees of `boosted_values`, begun beside the scan."""
+    if process is None:
+        return Beside(boosted_values, x, y, folds, seed)
+    return process.ask(boosted_values, x, y, folds, seed)
 
 
 def boosted_values(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...], seed: int) -> Errors:

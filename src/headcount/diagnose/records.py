@@ -211,6 +211,16 @@ class Diagnosis:
     def lag_numbers(self) -> tuple[int, ...]:
         return tuple(found.lag for found in self.lags)
 
+    def __str__(self) -> str:
+        from headcount.diagnose.words import whole
+
+        return whole(self)
+
+    def __repr__(self) -> str:
+        from headcount.diagnose.words import sentence
+
+        return f"<{type(self).__name__}: {sentence(self)}>"
+
     def to_json(self) -> dict[str, Any]:
         from headcount.diagnose.words import note_words, sentence
 

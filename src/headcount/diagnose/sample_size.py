@@ -1,7 +1,8 @@
 """How many rows it would take."""
 
 import numpy as np
-from scipy import optimize, stats
+
+from headcount.diagnose import upper_tails
 
 POWER = 0.9
 LEVEL = 0.04
@@ -10,14 +11,17 @@ FOUND_SHARE = 0.7  # of the rows, in which structure is looked for
 
 def rows_for_partial_r2(r2: float, candidates: int) -> int:
     """Rows for a term of this partial R^2 to be found among so many candidates (three families)."""
-    z = stats.norm.isf(LEVEL / (6 * candidates)) + stats.norm.isf(1 - POWER)
+    quantile = upper_tails.normal_quantile
+    z = quantile(LEVEL / (6 * candidates)) + quantile(1 - POWER)
     return int(np.ceil(z**2 * (1 - r2) / r2 / FOUND_SHARE))
 
 
 def rows_for_nats(nats: float, df: int, candidates: int, level: float = 0.025) -> int:
     """Rows for a conditional mutual information of so many nats, by a G-test of `df`."""
-    limit = stats.chi2.isf(level / candidates, df)
-    need = optimize.brentq(lambda c: stats.ncx2.sf(limit, df, c) - POWER, 1e-3, 1e6)
+    from scipy import optimize
+
+    limit = upper_tails.chi2_quantile(level / candidates, df)
+    need = optimize.brentq(lambda c: upper_tails.chi2_shifted(limit, df, c) - POWER, 1e-3, 1e6)
     return int(np.ceil(need / (2 * nats)))
 
 

@@ -15,8 +15,8 @@ import enum
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
+from headcount.diagnose import upper_tails
 from headcount.diagnose.features import Features
 
 MOST_PAIR_COLUMNS = 256
@@ -129,7 +129,7 @@ def _rank_p(statistic: np.ndarray) -> float:
 
 
 def _log_normal(z: np.ndarray) -> np.ndarray:
-    return np.log(2) + stats.norm.logsf(z)
+    return np.log(2) + upper_tails.log_normal(z)
 
 
 def _log_chi(q: np.ndarray, df: float) -> np.ndarray:
@@ -139,7 +139,7 @@ def _log_chi(q: np.ndarray, df: float) -> np.ndarray:
 
 def wilson_hilferty(q: np.ndarray, df: np.ndarray | float) -> np.ndarray:
     """log of the upper tail of chi-squared, by the cube root transform."""
-    return stats.norm.logsf(normal_score(q, df))
+    return upper_tails.log_normal(normal_score(q, df))
 
 
 def normal_score(q: np.ndarray, df: np.ndarray | float) -> np.ndarray:

@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize
 
 from headcount.diagnose.held_out import Candidate, ModelKind
 from headcount.diagnose.recall import Recalled
@@ -102,6 +101,8 @@ def additive_model(
 
 def logistic_losses(x: np.ndarray, y: np.ndarray, labels: int, fold: Fold) -> np.ndarray:
     """-log p on the judged rows, fitted with a ridge of one pseudo-count per input."""
+    from scipy import optimize
+
     inside, target = x[fold.fit], np.eye(labels, dtype=np.float32)[y[fold.fit]]
     n = len(inside)
 

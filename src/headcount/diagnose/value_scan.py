@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy import stats
 
+from headcount.diagnose import upper_tails
 from headcount.diagnose.features import Features
 from headcount.diagnose.samples import Column
 from headcount.diagnose.sign_flips import Hit, Shape, Step, flip_step
@@ -154,7 +154,7 @@ def f_test(y: np.ndarray, base: np.ndarray, added: np.ndarray) -> float:
     if left < 5 or extra < 1:
         return 1.0
     small, large = rss(y, base), rss(y, more)
-    return float(stats.f.sf((small - large) / extra / max(large / left, 1e-300), extra, left))
+    return upper_tails.f((small - large) / extra / max(large / left, 1e-300), extra, left)
 
 
 def path(

@@ -73,12 +73,30 @@ def _none(found: Diagnosis, answer: str) -> str:
 
 def _lags(found: Diagnosis) -> str:
     lags = found.lags
-    channels = {lag.channel for lag in lags}
-    names = [f"{x.channel} at {x.lag}" if len(channels) > 1 else x.lag for x in lags[:MANY]]
+    channels = dict.fromkeys(lag.channel for lag in lags)
+    several = len(channels) > 1
+    parts = [
+        _named([x.lag for x in lags[:MANY] if x.channel == name], f" of {name}" if several else "")
+        for name in channels
+        if any(x.channel == name for x in lags[:MANY])
+    ]
     more = f" and {len(lags) - MANY} more" if len(lags) > MANY else ""
     together = " together" if any(lag.partners for lag in lags) else ""
     together = " by a function of one weighted sum" if found.bent else together
-    return f"lag{'s' if len(lags) > 1 else ''} {listed(names)}{more}{together}"
+    return f"{listed(parts)}{more}{together}"
+
+
+def _named(lags: Sequence[int], of: str) -> str:
+    """'lags 3 and 10 of price'."""
+    return f"lag{'s' if len(lags) > 1 else ''} {listed(lags)}{of}"
+
+
+def whole(found: Diagnosis) -> str:
+    """Some lines for a terminal or a notebook: the answer, what it rests on, what to beware of."""
+    width = max(len(name) for name, _ in facts(found))
+    told = [f"{name:{width}}  {words}" for name, words in facts(found)]
+    notes = [f"note: {note_words(note)}" for note in found.notes]
+    return "\n".join([sentence(found), "", *told, "", *notes, closing(found)])
 
 
 def _adaptive(found: Diagnosis) -> str:
