@@ -44,6 +44,10 @@ from headcount.theory.problem import Norm
 STEP_BACK = 0.9995
 MAX_STEPS = 80
 SHORTEST = 1e-8
+HEAVY = 1e3  # weight of what exceeds limits and budget, where points are compared
+# a fit's gap that is still this wide, and fell by no more than this in so many steps, is held up by
+# rounding
+WIDE, WAITING, STALLED = 1e-3, 15, 0.7
 
 Rows = tuple[np.ndarray, np.ndarray]  # a matrix and its right-hand side
 Budget = tuple[np.ndarray, np.ndarray, float]  # the same, and the limit C of their absolute sum
@@ -135,6 +139,8 @@ def _solve(lp: Program, tol: float, start: np.ndarray, repair: bool) -> Solution
     rows = _Layout.of(lp)
     now, closed, off = rows.start(start), False, np.inf
     left: Left | None = None
+    gaps: list[float] = []
+    best, least, cost = now.x, np.inf, np.inf
     for _ in range(MAX_STEPS):
         misfit = lp.t - lp.A @ now.x
         rd, rp = now.y @ lp.A, misfit - rows.residual(now)
@@ -142,18 +148,26 @@ def _solve(lp: Program, tol: float, start: np.ndarray, repair: bool) -> Solution
         sizes = np.abs(misfit)
         value = float(lp.w @ sizes[: len(lp.w)]) + float(sizes[rows.peaks].max(initial=0.0))
         scale = tol * (1 + value)
+        cost = value + rows.excess(misfit, sizes)
+        if not cost > least:
+            best, least = now.x, cost
         if gap <= scale and np.abs(rd).max(initial=0.0) < 1e3 * scale:
             off, before = float(np.abs(rp).sum()), off
             closed = off < 1e3 * scale
             if closed or off > before / 2:  # the rest is rounding: further steps only add to it
                 break
+        gaps.append(gap)
+        if repair and len(gaps) > WAITING and gap > max(WIDE, STALLED * gaps[-1 - WAITING]):
+            break
         after = _step(rows, now, (rd, rp) if repair or left is None else left, gap)
         if after is None:
             break
         now, left = after
     y = np.concatenate([now.y[: len(lp.w)], now.y[rows.peaks], now.y[rows.paired :]])
     level = float(rows.folded(now.dual, 1.0)[rows.budget].max(initial=0.0)) / 2  # p + q = 2 l
-    return Solution(now.x, y, level, closed)
+    # rounding may have spoilt the last steps
+    x = now.x if closed or cost <= least + scale else best
+    return Solution(x, y, level, closed)
 
 
 @dataclasses.dataclass
@@ -213,6 +227,16 @@ class _Layout:
         r = np.concatenate([self.folded(now.near), now.y[self.paired :]])
         r[self.peaks] /= -2  # p - q = -2 r
         return r
+
+    def excess(self, misfit: np.ndarray, sizes: np.ndarray) -> float:
+        """What a point costs besides the rows that are minimised by their size: its squares, and
+        what it exceeds limits and budget by.
+        """
+        squares, limits = misfit[self.paired :], misfit[self.two : self.paired]
+        beyond = -float(limits.sum(where=limits < 0))
+        if self.budget.start < self.budget.stop:
+            beyond += max(0.0, float(sizes[self.budget].sum()) - self.lp.budget)
+        return float(squares @ squares) / 2 + HEAVY * beyond
 
     def start(self, x: np.ndarray) -> _Point:
         """Residuals and slacks of x, pushed inside; products of about the same size."""

@@ -30,7 +30,7 @@ from headcount.theory.fit.path import levels, nothing
 from headcount.theory.fit.pencil import pencil_rates
 from headcount.theory.fit.sample import KEPT, Sample, sample, thin
 from headcount.theory.fit.shaped_fit import DEFAULT_LEAK, fit_shaped
-from headcount.theory.fit.slp import Point, at, refine
+from headcount.theory.fit.slp import Point, at, refine, room
 from headcount.theory.fit.varpro import chain
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.heads import AbstractDecay
@@ -54,6 +54,8 @@ ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is
 # one to all under a budget
 HANDFUL, MANY = 8, 16
 FROM_ABOVE = "from the best of any number of heads, sequential programs"
+ALIKE = 0.05  # of the distance to the next head: the same point, nearly reached
+RACING, BEHIND = 4, 1.5  # starts, and their error relative to the best, beyond which none begins
 RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
 STEADY, STEADY_SUP = 0.15, 0.3  # above the slowest log heads: tails that can be trusted
 MULTISTART = 6  # with as few heads as this, several starts are refined
@@ -258,11 +260,22 @@ def raced(data: Sample, starts: list[tuple[str, Point]]) -> tuple[str, Point]:
     """The best of some starts: each goes a few steps, and those in front go on to the end, one
     alone where heads cancel: there are too many valleys then.
     """
-    tried = [(m, refine(data, p, steps=RACE, gain=1e-4)) for m, p in starts]
+    nearest = sorted(starts, key=lambda s: s[1].error)[:RACING]
+    begun = [s for s in nearest if s[1].error < BEHIND * nearest[0][1].error]
+    tried = [(m, refine(data, p, steps=RACE, gain=1e-4)) for m, p in begun]
     least = min(p.error for _, p in tried)
-    front = sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error)
+    front: list[tuple[str, Point]] = []
+    for start in sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error):
+        if not any(alike(data, start[1], ahead[1]) for ahead in front):
+            front.append(start)
     count = 3 if of_one_sign(front[0][1]) else 1
     return min(((m, refine(data, p, steps=25)) for m, p in front[:count]), key=lambda s: s[1].error)
+
+
+def alike(data: Sample, one: Point, other: Point) -> bool:
+    """Are two points on their way to the same one?"""
+    u, v = (np.sort(data.coordinate(point.rates)) for point in (one, other))
+    return len(u) == len(v) and bool((np.abs(u - v) < ALIKE * room(v)).all())
 
 
 def falls(full: Sample) -> bool:
@@ -328,15 +341,17 @@ def to_heads(data: Sample, point: Point) -> HeadSum:
     return HeadSum.of(data.family, rates, point.coefficients[keep])
 
 
+def _cancels(head_sum: HeadSum) -> bool:
+    return len({x > 0 for x in head_sum.coefficients}) > 1
+
+
 def score(problem: Problem, full: Sample, head_sum: HeadSum, least: float = math.inf) -> float:
     """The error for comparing candidates: float64 where that is accurate, ball arithmetic where
     coefficients cancel or tails are long, and float64 does not tell that it exceeds `least`.
     """
     weight = head_sum.coefficient_sum
-    slow = (
-        problem.tail_counts
-        and min(head_sum.rates, default=2.0) < SLOW
-        and not problem.decay.geometric
+    slow = problem.tail_counts and (
+        _cancels(head_sum) if problem.decay.geometric else min(head_sum.rates, default=2.0) < SLOW
     )
     if weight < 1e8:
         rates = np.array([min(b, full.high) for b in head_sum.rates])

@@ -31,6 +31,10 @@ from headcount.theory.interior import fit_program, solve
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm
 
+# gaps of programs, relative to the error: no digits that the next step does not use, and points
+# well inside, from which heads are freer to move than from corners
+COARSE, FINE, SHARE = 1e-6, 1e-9, 1e-3  # share: of what the last step gained
+SMALLEST = 1e-9  # radius
 KEPT = 0.7  # of the promised gain: a step that brings as much is taken as the program has it
 
 
@@ -55,11 +59,15 @@ def refine(
     data: Sample, start: Point, steps: int = 20, radius: float = 0.5, gain: float = 1e-6
 ) -> Point:
     """Improve a point until a step gains less than `gain` of the error; never make it worse."""
-    best, settled = start, True
+    best, settled, tol = start, True, COARSE
     for _ in range(steps):
         if best.error <= 0 or len(best.rates) == 0:
             break
-        plan = _program(data, best, radius)
+        plan = _program(data, best, radius, tol)
+        if plan.promised < -gain * best.error and radius > SMALLEST:
+            # no step at all were better: rounding, which another program need not meet
+            radius, tol = 0.3 * radius, COARSE
+            continue
         if plan.promised <= gain * best.error:
             break
         after = _as_planned(data, best, plan)
@@ -68,17 +76,17 @@ def refine(
             after = _moved(data, best, plan)
         # off the valley's floor: once more from there, then judge
         if best.error - after.error < 0.25 * plan.promised:
-            after = min(
-                after, _moved(data, after, _program(data, after, plan.reach)), key=lambda p: p.error
-            )
+            again = _moved(data, after, _program(data, after, plan.reach, tol))
+            after = min(after, again, key=lambda p: p.error)
         gained = best.error - after.error
+        tol = min(tol, max(FINE, SHARE * gained / best.error))
         if gained < 0.25 * plan.promised:
             radius = 0.3 * min(radius, plan.reach)
         elif gained > 0.7 * plan.promised and plan.reach > 0.9 * radius:
             radius = min(2.5 * radius, 3.0)
         if gained > 0:
             best = after
-        if radius < 1e-9 or (0 < gained < 0.1 * gain * best.error):
+        if radius < SMALLEST or (0 < gained < 0.1 * gain * best.error):
             break
     if settled:
         return best
@@ -110,7 +118,7 @@ def _moved(data: Sample, point: Point, plan: _Plan) -> Point:
     return dataclasses.replace(after, multipliers=plan.multipliers)
 
 
-def _program(data: Sample, point: Point, radius: float) -> _Plan:
+def _program(data: Sample, point: Point, radius: float, tol: float) -> _Plan:
     """The linearised program's step."""
     b, a, H = point.rates, point.coefficients, len(point.rates)
     A = data.columns(b)
@@ -124,7 +132,7 @@ def _program(data: Sample, point: Point, radius: float) -> _Plan:
     q = _curvature(data, point, second, residual)
     bend = (np.sqrt(q)[:, None] * change[H:], np.zeros(H))
     lp = fit_program(data.norm, residual / point.error, B @ change, (G @ change, h), bend=bend)
-    answer = solve(lp, 1e-9)
+    answer = solve(lp, tol)
     x = change @ answer.x
     after = norm_of(residual - A @ x[:H] - D @ x[H:], data.norm)
     bent = point.error * float(q @ x[H:] ** 2)
