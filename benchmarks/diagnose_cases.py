@@ -231,8 +231,10 @@ def symbols(function: Callable[..., np.ndarray], n: int, size: int = 4, most: in
 
 
 def chain(rng: Random, n: int, size: int, order: int, spread: float = 0.5) -> np.ndarray:
-    """A Markov chain with random transition probabilities."""
-    table = rng.dirichlet(np.full(size, spread), size=size**order)
+    """A Markov chain with random transition probabilities, none below 0.001: it never ends in one
+    token.
+    """
+    table = 0.001 + (1 - 0.001 * size) * rng.dirichlet(np.full(size, spread), size=size**order)
     x = list(rng.integers(0, size, order))
     for _ in range(n + 50):
         code = 0

@@ -239,6 +239,8 @@ def _shift(known: ValueFindings, options: Options) -> None:
         return
     place = given.place if given.p <= SHIFT_P else alone.place
     step = (np.arange(len(y)) >= place).astype(float)[:, None]
+    if _long_without(y, place):
+        return
     left = _scan_given(problem, step, known.terms, options)
     if given.p > SHIFT_P and left:
         return  # lags explain the shift
@@ -252,6 +254,14 @@ def _shift(known: ValueFindings, options: Options) -> None:
     known.samples = known.samples.of(source)
     _scan(known, options)
     known.terms = known.terms if left else ()
+
+
+def _long_without(y: np.ndarray, place: int) -> bool:
+    """Long memory wanders as if its level shifted. It stays when the step is taken away; that of a
+    series whose level did shift goes with it.
+    """
+    before, after = y[:place], y[place:]
+    return long_memory(np.concatenate([before - before.mean(), after - after.mean()])).long
 
 
 def _shift_given(problem: Problem, columns: np.ndarray, rng: np.random.Generator) -> Shift:
