@@ -12,7 +12,7 @@ from headcount.diagnose.decay import decay
 from headcount.diagnose.diagnose import rows_of
 from headcount.diagnose.find_tokens import SPENDING as TOKEN_SPENDING
 from headcount.diagnose.find_tokens import _map_models, token_findings
-from headcount.diagnose.find_values import SPENDING, Options
+from headcount.diagnose.find_values import SPENDING, Options, _long_without
 from headcount.diagnose.held_out import Candidate, ModelKind, judge
 from headcount.diagnose.kernel_tail import TailClass, best_curve, kernel, long_memory, tail_of
 from headcount.diagnose.recall import agreement, previous
@@ -311,3 +311,15 @@ def test_a_map_of_different_lags_is_a_map():
     other = TokenMap({0: (2,), 1: (4,), 2: (2,)}, {0: 0.01, 1: 0.01, 2: 0.01}, ())
     (model,) = _map_models(found, other, found.rows.at(0), 25)
     assert model.kind is ModelKind.MAP
+
+
+def test_long_memory_is_told_from_a_shift_of_the_level():
+    """It stays when a step is taken away; that of a series whose level did shift goes with it."""
+    rng, d, n = np.random.default_rng(3), 0.35, 4000
+    k = np.arange(1, 2 * n)
+    weights = np.concatenate([[1.0], np.cumprod((k - 1 + d) / k)])
+    long = np.convolve(rng.normal(size=2 * n), weights)[n : 2 * n]
+    shifted = rng.normal(size=n) + 1.0 * (np.arange(n) >= 1700)
+    assert _long_without(long, 1700)
+    assert not _long_without(shifted, 1700)
+    assert long_memory(shifted).d > 0.15

@@ -2,6 +2,8 @@
 optimality conditions.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -170,3 +172,30 @@ def test_where_rounding_spoils_the_rows_no_step_is_wasted(monkeypatch):
     dual = answer.y @ (lags == 2) - 1e4 * np.abs(answer.y @ columns).max()
     found = np.abs((lags == 2) - columns @ answer.x).sum()
     assert dual == pytest.approx(found, rel=1e-4)
+
+
+def test_steps_that_rounding_spoils_are_taken_back(monkeypatch):
+    B, t, w = random_l1(5)
+    lp = program(6, absolute=(B, t, w))
+    good, steps, taken = solve(lp), [], interior._step
+
+    def spoilt(rows, now, left, gap):
+        steps.append(gap)
+        if len(steps) == 6:
+            return dataclasses.replace(now, x=now.x + 1e3), left
+        return taken(rows, now, left, gap) if len(steps) < 6 else None
+
+    monkeypatch.setattr(interior, "_step", spoilt)
+    after = solve(lp, 1e-14)
+    assert not after.closed
+    assert np.abs(t - B @ after.x) @ w == pytest.approx(np.abs(t - B @ good.x) @ w, rel=0.05)
+
+
+def test_a_gap_that_stays_wide_ends_the_search(monkeypatch):
+    """No more steps than it takes to see that nothing moves."""
+    B, t, w = random_l1(5)
+    steps = []
+    still = lambda rows, now, left, gap: steps.append(1) or (now, left)  # noqa: E731
+    monkeypatch.setattr(interior, "_step", still)
+    assert not solve(program(6, absolute=(B, t, w))).closed
+    assert len(steps) == interior.WAITING

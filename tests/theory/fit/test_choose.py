@@ -221,3 +221,10 @@ def test_the_least_error_is_about_that_of_many_heads():
     least = least_error(problem)
     assert 0.5 * least <= error(problem, 24) <= 1.05 * least
     assert least_error(dataclasses.replace(problem, budget=1e4)) < least
+
+
+def test_many_heads_of_a_power_law_gain_on_all_lags():
+    """Heads that cancel on a sample may leave more in the tail than they gain before it."""
+    problem = Problem(Power(1.5), family("lin"))
+    found = fit_heads(problem, 16).head_sum
+    assert measure(problem, found).relative[Norm.L1] < 5e-4
