@@ -126,6 +126,8 @@ def show(found: "Diagnosis") -> None:
 
 def tables(found: "Diagnosis") -> list[Table]:
     """Lags, map, models, and how it was found."""
+    from headcount.diagnose.words import model_words
+
     made = []
     if found.lags:
         unit = "held-out nats" if found.method.tokens else "held-out partial R²"
@@ -151,10 +153,9 @@ def tables(found: "Diagnosis") -> list[Table]:
     if found.models:
         table = _table("model", "held-out gain", "s.e.", "")
         for model in found.models:
-            lags = f" {', '.join(map(str, model.lags))}" if model.lags else ""
             chosen = "chosen" if model.chosen else ""
             table.add_row(
-                escape(f"{model.name}{lags}"), f"{model.gain:.3f}", f"{model.error:.3f}", chosen
+                escape(model_words(model)), f"{model.gain:.3f}", f"{model.error:.3f}", chosen
             )
         made.append(table)
     if found.verified is not None:

@@ -42,6 +42,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from headcount.core.errors import require, shown
+from headcount.core.plural import counted
 from headcount.core.refs import Ref
 
 
@@ -210,7 +211,8 @@ FIELDS: Mapping[str, tuple[Role, Callable[[Any, Any], bool], Callable[[Any], str
     "bias": (Role.CLASS, _one_of, lambda v: f"{v} heads" if v else "heads of any bias"),
     "lowest_rate": (Role.CLASS, lambda n, w: n >= w, lambda v: f"rates >= {v:g}"),
     "heads": (
-        Role.CLASS, _up_to, lambda v: "any number of heads" if v is None else f"at most {v} heads",
+        Role.CLASS, _up_to,
+        lambda v: "any number of heads" if v is None else f"at most {counted(v, 'head')}",
     ),
     "weight": (
         Role.CLASS, _up_to,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from headcount.diagnose.clock import Clock
 from headcount.diagnose.kernel_tail import TailClass
-from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory, Reason
+from headcount.diagnose.records import Addressing, Advice, Diagnosis, Memory, ModelScore, Reason
 from headcount.diagnose.samples import Note, Setting
 
 FIRST = 5  # lags of an interrupted search
@@ -192,6 +192,28 @@ ALWAYS = (
 )
 
 
+# models whose names in the data are short, with what stands before and behind their lags
+MODELS: dict[str, tuple[str, str]] = {
+    "none": ("no memory", ""),
+    "lags": ("sum of lags", ""),
+    "lags, hinges": ("sum of lags", ", bent"),
+    "one sum": ("function of one sum of lags", ""),
+    "exp": ("exponential kernel", ""),
+    "power": ("power-law kernel", ""),
+    "ridge": ("all lags (ridge)", ""),
+    "boosted trees": ("all lags (boosted trees)", ""),
+    "table": ("table of lags", ""),
+    "joint table": ("joint table of lags", ""),
+}
+
+
+def model_words(model: ModelScore) -> str:
+    """A model and its lags."""
+    name, behind = MODELS.get(model.name, (model.name, ""))
+    lags = f" {', '.join(map(str, model.lags))}" if model.lags else ""
+    return f"{name}{lags}{behind}"
+
+
 def closing(found: Diagnosis) -> str:
     return ALWAYS.format(max_lag=found.method.max_lag)
 
@@ -216,7 +238,8 @@ def facts(found: Diagnosis) -> list[tuple[str, str]]:
     if found.variance is not None:
         made.append(("variance", f"depends on lag {found.variance.lag}, p {found.variance.p:.3g}"))
     if found.share is not None:
-        made.append(("share", f"{found.share:.2f} of the gain of {found.best_model}"))
+        best = MODELS.get(str(found.best_model), (found.best_model,))[0]
+        made.append(("share", f"{found.share:.2f} of what the best model gains ({best})"))
     if found.long_memory is not None and found.long_memory.long:
         long = found.long_memory
         made.append(("long memory", f"d = {long.d:.2f} ± {long.error:.2f}"))

@@ -14,7 +14,15 @@ from matplotlib.figure import Figure
 from headcount.core.files import whole_folder
 from headcount.diagnose.kernel_tail import curve
 from headcount.diagnose.records import Diagnosis, Memory
-from headcount.diagnose.words import advice_words, clock_words, closing, facts, note_words, sentence
+from headcount.diagnose.words import (
+    advice_words,
+    clock_words,
+    closing,
+    facts,
+    model_words,
+    note_words,
+    sentence,
+)
 from headcount.report.figures import style
 from headcount.report.one_page import OnePage, PageFigure, PageTable, files, html, svg_of
 from headcount.report.palette import LIGHT
@@ -45,7 +53,9 @@ def document(found: Diagnosis, data: str) -> OnePage:
     notes = [*map(note_words, found.notes), closing(found)]
     with style("diagnosis"):
         pictures = _pictures(found)
-    return OnePage(f"Diagnosis of {data}", sentences, pictures, _tables(found), notes)
+    return OnePage(
+        f"Diagnosis of {Path(data).name or data}", sentences, pictures, _tables(found), notes
+    )
 
 
 def _pictures(found: Diagnosis) -> list[PageFigure]:
@@ -149,11 +159,10 @@ def _tables(found: Diagnosis) -> list[PageTable]:
         parts.append(PageTable("Clock", ("parts", "R²"), [clock]))
     if found.models:
         models = [
-            (f"{m.name} {', '.join(map(str, m.lags))}", f"{m.gain:.3f}", f"{m.error:.3f}",
-             "chosen" if m.chosen else "")
+            (model_words(m), f"{m.gain:.3f}", f"{m.error:.3f}", "yes" if m.chosen else "")
             for m in found.models
-        ]  # fmt: skip
-        parts.append(PageTable("Models", ("model", "held-out gain", "s.e.", ""), models))
+        ]
+        parts.append(PageTable("Models", ("model", "held-out gain", "s.e.", "chosen"), models))
     if found.verified is not None:
         low, high = found.verified.expected
         runs = [
@@ -161,7 +170,7 @@ def _tables(found: Diagnosis) -> list[PageTable]:
              "as foretold" if run.loss <= high else "above")
             for run in found.verified.runs
         ]  # fmt: skip
-        names = ("trained", "layers", "heads", "bias", "attention", "held-out loss", "")
+        names = ("trained", "layers", "heads", "bias", "attention", "held-out loss", "outcome")
         parts.append(PageTable(f"Trained: foretold {_number(low)} … {_number(high)}", names, runs))
     parts.append(PageTable("How it was found", ("", ""), facts(found)))
     return parts
