@@ -21,6 +21,7 @@ from headcount.diagnose.records import Addressing, Diagnosis, Trained, Verified
 from headcount.diagnose.samples import Column, Samples, Setting, split
 
 BATCH, MOST_ROWS = 128, 20_000
+LEAST_ERROR = 5e-4  # of the loss without memory: a rule without exceptions has none of its own
 APART = 0.7  # logits of a head at its lags to begin with: each one less than the one before
 UNTRAINED = ("peak", "none", "no")  # biases that a table stands for
 ADVISED, SMALLER, OTHER = "advised", "one size smaller", "another bias"
@@ -70,8 +71,8 @@ def verified(
     held = folds[0].judge if len(folds) == 1 else np.arange(seen[-1] + 1, len(samples.y))
     x, y = _arrays(samples, seen)
     base = _loss_of_none(y, seen, held)
-    share, error = found.r2, min(found.r2_error, found.loss_error or np.inf)
-    expected = base * (1 - share - 2 * error), base * (1 - share + 2 * error)
+    share, error = found.r2, max(min(found.r2_error, found.loss_error or np.inf), LEAST_ERROR)
+    expected = max(0.0, base * (1 - share - 2 * error)), base * (1 - share + 2 * error)
     runs = []
     for size in sizes(found)[: rivals + 1]:
         say(f"training: {size.role}")
