@@ -46,6 +46,20 @@ def test_the_slider_moves_the_figure_and_the_address(window):
     assert window.faults() == []
 
 
+def test_neighbours_on_the_slider_are_computed_ahead(window):
+    window.open("heads?kernel=lag%3A3&heads=4")
+    window.run(
+        "window.asked = []; const before = window.fetch;"
+        "window.fetch = (address, options) => {"
+        " if (options?.body) window.asked.push(JSON.parse(options.body).heads);"
+        " return before(address, options); };"
+    )
+    window.one("#heads").send_keys(Keys.ARROW_RIGHT)
+    window.until(lambda: window.one("#answer").text.startswith("5 lin heads"), "the answer stayed")
+    window.until(lambda: {4, 6} <= set(window.run("return window.asked")), "no neighbour was asked")
+    assert window.faults() == []
+
+
 def test_why_not_fewer_shows_the_claim(window):
     window.open("heads?kernel=lag%3A2&heads=2")
     window.one("#why summary").click()

@@ -15,7 +15,7 @@ const seen = new Map(); // question without heads → heads → answer: the trai
 
 export function show(main, state, context, outer) {
   const parts = panel(), result = h("div", {});
-  const heads = h("input", { type: "range", min: 1, max: 16, step: 1, value: state.heads, id: "heads" });
+  const heads = h("input", { type: "range", min: 1, max: MOST_HEADS, step: 1, value: state.heads, id: "heads" });
   const count = h("output", { for: "heads", class: "big" }, state.heads);
   const refresh = soon(() => follow(state, parts, result, context));
   const change = (more, push = true) => {
@@ -50,6 +50,8 @@ const question = (state) => ({
 });
 
 const DECAYS = ["lin", "log", "log1p"];
+const AHEAD_AFTER = 400; // ms after an answer in which nobody moved the slider: its neighbours are computed
+const MOST_HEADS = 16;
 const SKETCH_AFTER = 250; // ms without a fit, after which a sketch is asked for
 
 // what is known at once is drawn at once; else a sketch, then the fit, then its certificate
@@ -62,7 +64,16 @@ async function follow(state, parts, result, context) {
     try { quick = await fitting; } finally { stop(); }
     draw(result, state, quick, decays ? "fit" : "all", context);
     if (decays) draw(result, state, await ask("fit", { ...asked, certify: true }, signal), "all", context);
+    if (decays && !isStatic()) setTimeout(() => ahead(asked, signal), AHEAD_AFTER);
   });
+}
+
+/** The neighbours on the slider, into the server's cache; the next question of this page ends it. */
+async function ahead(asked, signal) {
+  for (const heads of [asked.heads + 1, asked.heads - 1].filter((n) => n >= 1 && n <= MOST_HEADS)) {
+    if (signal.aborted) return;
+    try { await ask("fit", { ...asked, heads, certify: true }, signal); } catch { return; /* asked for when it is wanted */ }
+  }
 }
 
 /** Asks for a sketch in a moment; the function returned gives it up. */
