@@ -67,7 +67,7 @@ def from_above(data: Sample, heads: int) -> Above | None:
         count = 1 if here <= 12 else 2 if here <= 18 else 4
         fewer = at(data, with_fewer(data, now, min(count, here - heads)), 1e-7)
         last = len(fewer.rates) <= heads
-        now = refine(data, fewer, steps=25 if last else 6, gain=1e-6 if last else 1e-4)
+        now = refine(data, fewer, steps=25 if last else 3, gain=1e-6 if last else 1e-3)
     return Above(now, now.error <= COMPLETE * least)
 
 
