@@ -2,6 +2,7 @@
 run is there once, with the figures of an undisturbed sweep, and nothing hangs (every wait here has
 an end)."""
 
+import contextlib
 import json
 import os
 import random
@@ -167,11 +168,27 @@ def test_a_driver_takes_over_what_a_killed_one_had_claimed(tmp_path):
     assert figures(store) == undisturbed(plan(30, seconds=0.05))
 
 
+def stop_between_writes(driver, store):
+    """Stopped inside a transaction it would keep everybody out of the store."""
+    for _ in range(100):
+        driver.send_signal(signal.SIGSTOP)
+        try:
+            other = sqlite3.connect(store, timeout=0.5, isolation_level=None)
+            with contextlib.closing(other):
+                other.execute("begin immediate")
+                other.execute("rollback")
+            return
+        except sqlite3.OperationalError:
+            driver.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+    raise AssertionError("the driver does nothing but write")
+
+
 def test_a_stopped_driver_is_not_waited_for_and_does_no_harm_when_it_goes_on(tmp_path):
     store, log = tmp_path / "runs.sqlite", tmp_path / "log"
     first = start(store, 20, seconds=0.1, workers=1, log=log)
     wait_until(lambda: len(computed(log)[0]) > 2)
-    first.send_signal(signal.SIGSTOP)
+    stop_between_writes(first, store)
     try:
         code, done, err = finish(start(store, 20, seconds=0.1, workers=2, grace=1, log=log))
         assert (code, err) == (0, "")
