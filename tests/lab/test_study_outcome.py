@@ -7,7 +7,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.lab.numbers import Numbers
-from headcount.lab.study_outcome import Learned, LearningCurve, learning_curve, summarised
+from headcount.lab.study_outcome import SMALLEST, Learned, LearningCurve, learning_curve, summarised
 from tests.report.example import arm, learned, studied
 
 EXACT = {"train": {"loss": "population"}}
@@ -114,3 +114,11 @@ def test_the_median_counts_runs_that_diverged():
     assert learned(0.5, seeds=5, diverged=2).median == 0.5
     assert learned(0.5, seeds=4, diverged=2).median == math.inf
     assert Learned("c", (), math.inf, math.inf, math.inf).median == math.inf
+
+
+def test_a_loss_of_exactly_0_has_a_mean_and_an_interval():
+    """float32 may underflow in an exact model; on a logarithmic scale that counts as `SMALLEST`."""
+    found = summarised("", [0.0, 1e-9, 0.0, 2e-9, 3e-9], ratio=True)
+    assert found.low <= found.mean <= found.high
+    assert 0 < found.mean < 1e-9
+    assert summarised("", [0.0, 0.0, 0.0, 0.0], ratio=True).mean == pytest.approx(SMALLEST)

@@ -141,7 +141,7 @@ def summarised(cell: str, losses: Sequence[float], ratio: bool) -> Learned:
     finite = np.array([loss for loss in losses if math.isfinite(loss)])
     if not len(finite):
         return Learned(cell, tuple(losses), math.inf, math.inf, math.inf)
-    values = np.log10(finite) if ratio else finite
+    values = np.log10(np.maximum(finite, SMALLEST)) if ratio else finite
     mean = float(values.mean())
     low, high = float(values.min()), float(values.max())
     if len(values) >= FEWEST_SEEDS:
