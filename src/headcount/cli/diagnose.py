@@ -1,5 +1,6 @@
 """`headcount diagnose DATA`: the memory of a user's own sequences, and an architecture for it."""
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headcount.cli.common import console, number, print_json, progress, tell
+from headcount.core.beside import Apart
 from headcount.core.errors import InputError
 from headcount.core.files import refuse_occupied
 
@@ -51,30 +53,35 @@ def diagnose(
     """Which memory do these sequences have? Lags, adaptivity, tail, trend and season, with error
     rates that hold; then the architecture that this memory needs.
     """
+    process = _loading(Path(data)) if learner else None
     from headcount.diagnose import diagnose as run  # numpy and scipy: not needed for --help
+    from headcount.diagnose.learner import waiting
     from headcount.diagnose.read import read
 
-    box = _model(Path(data), max_lag)
-    for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
-        if box and value is not None:
-            raise InputError(f"{option} {value} for a saved model", "none", f"leave {option} out")
-    if out is not None:
-        refuse_occupied(out)
-    with progress() as say:
-        found = run(
-            box.pop("x", None) or read(Path(data), target=target, segments=segments, tokens=tokens),
-            **box,
-            max_lag=max_lag,
-            lags=None if lags is None else lag_list(lags),
-            alpha=alpha,
-            seed=seed,
-            order=order,
-            detrend=detrend,
-            learner=learner,
-            advise=advice,
-            verify=verify,
-            progress=say,
-        )
+    with waiting(process):
+        box = _model(Path(data), max_lag)
+        for option, value in (("--target", target), ("--segments", segments), ("--tokens", tokens)):
+            if box and value is not None:
+                fix = f"leave {option} out"
+                raise InputError(f"{option} {value} for a saved model", "none", fix)
+        if out is not None:
+            refuse_occupied(out)
+        with progress() as say:
+            found = run(
+                box.pop("x", None)
+                or read(Path(data), target=target, segments=segments, tokens=tokens),
+                **box,
+                max_lag=max_lag,
+                lags=None if lags is None else lag_list(lags),
+                alpha=alpha,
+                seed=seed,
+                order=order,
+                detrend=detrend,
+                learner=learner,
+                advise=advice,
+                verify=verify,
+                progress=say,
+            )
     if out is not None:
         from headcount.report.diagnosis_page import write_page  # matplotlib
 
@@ -97,6 +104,14 @@ def _model(path: Path, max_lag: int | None) -> dict[str, Any]:
 
     box, symbols = saved_box(path)
     return {"x": box, "symbols": symbols, "window": (max_lag or USUAL_WINDOW - 1) + 1}
+
+
+def _loading(data: Path) -> Apart | None:
+    """A process that loads the generic learner beside our own imports, for files of real values."""
+    real = data.suffix.lower() in (".npy", ".npz", ".csv", ".parquet") and data.exists()
+    if not real or importlib.util.find_spec("sklearn") is None:
+        return None
+    return Apart("sklearn.ensemble", "headcount.diagnose.learner")
 
 
 USUAL_WINDOW = 32

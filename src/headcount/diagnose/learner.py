@@ -8,8 +8,10 @@ Loading it takes longer than its trees and holds the interpreter, which the scan
 later ones load it, once.
 """
 
+import contextlib
 import importlib.util
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -23,7 +25,9 @@ TREES, LEAVES, MOST_ROWS = 80, 15, 20_000
 
 Errors = list[np.ndarray]
 
+MODULES = ("sklearn.ensemble", __name__)  # what a process for the trees loads
 _begun: list[bool] = []  # one entry per process that was begun for the trees
+_waiting: list[Apart] = []  # begun by a command before this module was loaded
 
 
 def available() -> bool:
@@ -32,15 +36,31 @@ def available() -> bool:
 
 def loads_here() -> bool:
     """Is it loaded into this process, or to be loaded?"""
-    return bool(_begun) or "sklearn" in sys.modules
+    return not _waiting and (bool(_begun) or "sklearn" in sys.modules)
 
 
 def other_process() -> Apart | None:
     """One that loads scikit-learn at once; None where this one does."""
+    if _waiting:
+        return _waiting.pop()
     if loads_here():
         return None
     _begun.append(True)
-    return Apart("sklearn.ensemble", __name__)
+    return Apart(*MODULES)
+
+
+@contextlib.contextmanager
+def waiting(process: Apart | None) -> Iterator[None]:
+    """Inside the block the first diagnosis takes this process, which may be loading already."""
+    if process is not None:
+        _begun.append(True)
+        _waiting.append(process)
+    try:
+        yield
+    finally:
+        for left in _waiting:
+            left.leave()
+        _waiting.clear()
 
 
 def begin(
