@@ -170,7 +170,7 @@ def readings() -> Study:
     return Study(
         "4a",
         Variant.AS_WRITTEN,
-        "Heavy tail as printed: which reading gives which figure",
+        "Readings of the printed 4a",
         "Which reading of what the paper leaves open gives 1e-5 and 0.19?",
         tuple(_reading(reading, *size) for size in JUDGED for reading in READINGS),
         tuple(range(SHOWN)),

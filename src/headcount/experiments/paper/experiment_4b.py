@@ -189,7 +189,7 @@ def readings() -> Study:
     return Study(
         "4b",
         Variant.AS_WRITTEN,
-        "Light tail as printed: which reading gives which figure",
+        "Readings of the printed 4b",
         "Which reading of what the paper leaves open gives 1e-7 and 5.3e-4?",
         tuple(_reading(reading, *size) for size in READ for reading in READINGS),
         tuple(range(SHOWN)),
