@@ -323,3 +323,17 @@ def test_long_memory_is_told_from_a_shift_of_the_level():
     assert _long_without(long, 1700)
     assert not _long_without(shifted, 1700)
     assert long_memory(shifted).d > 0.15
+
+
+def test_no_model_explains_more_than_everything():
+    """Blocks of unequal size must not make the share of a perfect model exceed 1."""
+    rng = np.random.default_rng(0)
+    none = np.cumsum(rng.normal(size=137)) ** 2
+    judged = judge(
+        [
+            Candidate(ModelKind.NONE, (), 0.0, none, "none"),
+            Candidate(ModelKind.LAGS, (Column(0, 1),), 1.0, np.zeros(137), "lags"),
+        ],
+        20,
+    )
+    assert judged.explained(judged.chosen)[0] == pytest.approx(1.0)

@@ -29,3 +29,11 @@ def test_printing_tells_the_answer_and_what_it_rests_on(found):
     assert lines[-1].startswith("Lags are predictive, not causal")
     assert repr(found).startswith("<Diagnosis: The answer depends on")
     assert "\n" not in repr(found)
+
+
+def test_a_random_walk_needs_no_attention():
+    from headcount.diagnose.words import sentence
+
+    walk = np.cumsum(np.random.default_rng(12).normal(size=500))
+    said = sentence(hc.diagnose(walk, max_lag=8, learner=False))
+    assert said.endswith("no attention needed: the newest element is enough.")

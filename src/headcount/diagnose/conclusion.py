@@ -104,7 +104,7 @@ def scores(judged: Judged | None) -> tuple[ModelScore, ...]:
     base = judged.none.loss or 1.0
     made = []
     for c in sorted(judged.candidates, key=lambda c: (c.simplicity, c.loss)):
-        gain, error = judged.gain(c)
+        gain, error = judged.none.loss - c.loss, judged.gain(c)[1]
         lags = tuple(column.lag for column in c.columns) if len(c.columns) <= 12 else ()
         made.append(ModelScore(c.kind, c.name, lags, gain / base, error / base, c is judged.chosen))
     return tuple(made)

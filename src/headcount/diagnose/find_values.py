@@ -424,8 +424,8 @@ def _effects(known: ValueFindings) -> None:
             else linear_losses(problem, basis(without(terms, place), problem.features))
         )
         lost = smaller["losses"] - chosen.losses
-        mean, error = mean_error(lost, judged.blocks)
-        known.effects[place] = mean / spread, error / spread
+        error = mean_error(lost, judged.blocks)[1]
+        known.effects[place] = float(lost.mean()) / spread, error / spread
     if summed:
         known.weights = dict(zip(places_of(terms), summed.weights, strict=True))
     elif all(term.shape is Shape.LINEAR for term in terms):

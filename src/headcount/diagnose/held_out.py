@@ -77,7 +77,8 @@ class Judged:
         """The share of the answers' own loss that a model explains, and its standard error."""
         none, losses = (c.losses if c.plain is None else c.plain for c in (self.none, candidate))
         base = float(none.mean())
-        gain, error = mean_error(none - losses, self.blocks)
+        gain = float((none - losses).mean())  # of all rows: blocks differ in size, R² is at most 1
+        error = mean_error(none - losses, self.blocks)[1]
         return (gain / base, error / base) if base > 0 else None
 
 

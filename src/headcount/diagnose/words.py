@@ -144,6 +144,9 @@ def _undecided(found: Diagnosis, answer: str) -> str:
 
 
 def advice_words(advice: Advice) -> str:
+    if not advice.heads:
+        neurons = f", followed by {advice.neurons} neurons" if advice.neurons else ""
+        return f"no attention needed: the newest element is enough{neurons}"
     dot = "the dot product is needed" if advice.dot_product else "no dot product needed"
     layers = "one layer" if advice.layers == 1 else f"{advice.layers} layers"
     heads = f"{advice.heads} head{'s' if advice.heads != 1 else ''}"
