@@ -11,8 +11,9 @@ from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory import fit as public
 from headcount.theory.fit import enough_heads, fewest_heads, fit_heads, least_error
-from headcount.theory.fit.choose import score
+from headcount.theory.fit.choose import raced, score
 from headcount.theory.fit.sample import sample
+from headcount.theory.fit.slp import at
 from headcount.theory.head_sum import Fit
 from headcount.theory.heads import family
 from headcount.theory.measure import measure
@@ -228,3 +229,10 @@ def test_many_heads_of_a_power_law_gain_on_all_lags():
     problem = Problem(Power(1.5), family("lin"))
     found = fit_heads(problem, 16).head_sum
     assert measure(problem, found).relative[Norm.L1] < 5e-4
+
+
+def test_a_race_of_starts_that_leave_nothing_has_a_winner():
+    """Their errors are 0, and no error is below a multiple of 0."""
+    data = sample(Problem(Exponential(0.5), family("lin"), window=6))
+    there = dataclasses.replace(at(data, [0.5]), error=0.0)
+    assert raced(data, [("one", there), ("two", there)])[1].error == 0

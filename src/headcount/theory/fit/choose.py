@@ -261,11 +261,11 @@ def raced(data: Sample, starts: list[tuple[str, Point]]) -> tuple[str, Point]:
     alone where heads cancel: there are too many valleys then.
     """
     nearest = sorted(starts, key=lambda s: s[1].error)[:RACING]
-    begun = [s for s in nearest if s[1].error < BEHIND * nearest[0][1].error]
+    begun = [s for s in nearest if s[1].error <= BEHIND * nearest[0][1].error]
     tried = [(m, refine(data, p, steps=RACE, gain=1e-4)) for m, p in begun]
     least = min(p.error for _, p in tried)
     front: list[tuple[str, Point]] = []
-    for start in sorted((s for s in tried if s[1].error < LOST * least), key=lambda s: s[1].error):
+    for start in sorted((s for s in tried if s[1].error <= LOST * least), key=lambda s: s[1].error):
         if not any(alike(data, start[1], ahead[1]) for ahead in front):
             front.append(start)
     count = 3 if of_one_sign(front[0][1]) else 1
