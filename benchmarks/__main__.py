@@ -12,6 +12,7 @@ NAMES = (
     "step_parts",
     "attention",
     "language_model",
+    "language_model_parts",
     "workers",
     "latency",
     "fit_speed",
@@ -36,7 +37,7 @@ if __name__ == "__main__":
                 " spelling"
             )
         print(f"== {name}", flush=True)
-        setting = ONE_THREAD if name in ("training", "step_parts") else {}
+        setting = ONE_THREAD if name in ("training", "step_parts", "language_model_parts") else {}
         done = subprocess.run(
             [sys.executable, "-c", f"from benchmarks import {name}; {name}.main()"],
             env={**os.environ, **setting},

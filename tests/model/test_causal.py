@@ -97,10 +97,14 @@ def test_outputs_and_gradients_equal_the_general_path(bias, normaliser, monkeypa
     assert all(bool(jnp.isfinite(g).all()) for g in fast[1])
 
 
-def test_large_batches_in_parts_change_nothing(monkeypatch, x64):
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("sequences", [1, 2])
+def test_large_batches_in_parts_change_nothing(sequences, kept, monkeypatch, x64):
     layer, x = layer_and_stream("log", "softmax-sink")
     whole = outcome(layer, x)
-    monkeypatch.setattr(causal, "BLOCK_ENTRIES", 2 * N**2)  # two sequences at a time
+    monkeypatch.setattr(causal, "CACHED", sequences * 2 * N * 5)  # at a time: 2 heads, 5 rows
+    if not kept:
+        monkeypatch.setattr(causal, "BLOCK_ENTRIES", N**2)
     same(outcome(layer, x), whole, 1e-12)
 
 

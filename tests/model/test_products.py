@@ -12,6 +12,7 @@ def both_ways(request, monkeypatch):
     """As it is for small inputs, and with the backward pass of large ones."""
     if request.param == "many rows":
         monkeypatch.setattr(products, "MANY_ROWS", 0)
+        monkeypatch.setattr(products, "WIDEST", 2)
 
 
 def plain(weight, x):
