@@ -56,6 +56,7 @@ def ours(task: Task, _: Any) -> tuple[Callable[[], np.ndarray], dict[str, np.nda
 
     from headcount.memory.read import Everywhere
     from headcount.model.spec import ModelSpec
+    from headcount.train.compiled import compiled
 
     spec = ModelSpec(
         layers=task.layers,
@@ -86,12 +87,12 @@ def ours(task: Task, _: Any) -> tuple[Callable[[], np.ndarray], dict[str, np.nda
         updates, state = adamw.update(grads, state, weights)
         return (optax.apply_updates(weights, updates), state), value
 
-    run = jax.jit(lambda carry, data: jax.lax.scan(step, carry, data), donate_argnums=0)
     carry = (weights, adamw.init(weights))
+    run = compiled(lambda carry, data: jax.lax.scan(step, carry, data), carry, data)
 
     def train():
         nonlocal carry
-        carry, losses = run(carry, data)
+        carry, losses = run.call(carry, data)
         return np.asarray(losses)
 
     return train, start

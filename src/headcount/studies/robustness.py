@@ -90,8 +90,8 @@ TOKENS = frozenset(
 )
 EFFORTS = {
     Profile.SMOKE: Effort(0.1, (5,), ("optimiser", "rate"), 0, "low", False, frozenset({"muon"})),
-    Profile.LAPTOP: Effort(0.5, (7, 10), (), 1, "medium", without=SPARED, tokens=TOKENS),
-    Profile.FULL: Effort(2.0, (10, 20), (), 6, "high"),
+    Profile.LAPTOP: Effort(1.0, (7, 10), (), 1, "medium", without=SPARED, tokens=TOKENS),
+    Profile.FULL: Effort(2.0, (10, 20), (), 6, "medium"),
 }
 
 
