@@ -4,7 +4,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 
 from headcount.core.registry import PartSpec
 from headcount.core.seeds import Seeds
@@ -39,8 +38,10 @@ def fresh_model(recipe: ModelSpec | PartSpec, source: Source, seed: int) -> Abst
     """Random weights from the seed's own stream; compiled, so that they are the same to the bit
     wherever they are made.
     """
-    tree = jax.tree.structure(structure(recipe, source))
-    known = (content_hash(recipe), tree, jnp.result_type(float))
+    leaves, tree = jax.tree.flatten(structure(recipe, source))
+    # the recipe does not say how many tokens there are, nor does the tree: the shapes do
+    sizes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    known = (content_hash(recipe), tree, sizes)
     key = Seeds(seed).init()
     if known not in _INITIALISERS:
         _INITIALISERS[known] = compiled(
