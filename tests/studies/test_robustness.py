@@ -83,7 +83,7 @@ def test_laws_of_inputs_keep_the_size_of_tokens():
 
 def test_tokens_that_depend_on_the_one_before_are_for_integer_tokens():
     sticky = next(v for v in VARIANTS if v.name == "sticky")
-    assert sticky.memory(PROBE["3b"]) == "sticky:of=recall(pairs=4,symbols=8),stay=0.3"
+    assert sticky.memory(PROBE["3b"]) == "sticky:of=recall(pairs=3,symbols=4),stay=0.3"
     assert not sticky.applies(PROBE["2b"])
     noisy = joined([sticky, next(v for v in VARIANTS if v.factor == "noise")])
     assert noisy.memory(PROBE["3b"]).startswith("noisy:of=sticky(of=recall(")

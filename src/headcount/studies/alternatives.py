@@ -15,11 +15,22 @@ from typing import Any
 
 from headcount.lab.judge.hypothesis import NoBenefit
 from headcount.lab.judge.statistics import Scale
-from headcount.studies.probes import FIRST, RATIO, SECOND, SHARE, TEACHER, Probe, gpt, small
+from headcount.studies.probes import (
+    FIRST,
+    HOPS,
+    ON_TOKENS,
+    RATIO,
+    RECALL,
+    SECOND,
+    SHARE,
+    TEACHER,
+    Probe,
+    gpt,
+    small,
+)
 
 CHOICE, BOOLEAN = "prop42", "adaptive-boolean"
-RECALL, HOP, HOPS = ("recall:pairs=4,symbols=8", "pointer-chain:hops=1,symbols=6",
-                     "pointer-chain:hops=2,symbols=6")  # fmt: skip
+HOP = "pointer-chain:hops=1,symbols=4"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +44,10 @@ class Alternative:
 
 def _probes(
     name: str, scale: Scale, memories: dict[str, tuple[str, int]], cheap: dict[str, Any],
-    standard: dict[str, Any], steps: int = 600,
+    standard: dict[str, Any],
 ) -> tuple[Probe, ...]:  # fmt: skip
     """The same pair of changes to a small model on every memory (name → text, length)."""
-    make = gpt if scale is Scale.NATS else small
+    make, train = (gpt, ON_TOKENS) if scale is Scale.NATS else (small, {})
     return tuple(
         Probe(
             f"{name}: {memory}",
@@ -46,7 +57,7 @@ def _probes(
             make(length) | cheap,
             make(length) | standard,
             NoBenefit(FIRST, SECOND, scale),
-            steps=steps,
+            **train,
         )
         for memory, (text, length) in memories.items()
     )
@@ -65,16 +76,16 @@ ALTERNATIVES: tuple[Alternative, ...] = (
     Alternative("without dot products", "dot products", (
         *_probes("without dot products", SHARE, FIXED, FREE, DOT),
         *_probes("without dot products", Scale.NATS, {"recall": (RECALL, 16)},
-                 FREE | {"layers": 2}, DOT | {"layers": 2}, 900),
+                 FREE | {"layers": 2}, DOT | {"layers": 2}),
     )),
     Alternative("tmx", "dot products", (
         *_probes("tmx", SHARE, CHOICES, TMX, DOT),
-        *_probes("tmx", Scale.NATS, {"one hop": (HOP, 24), "recall": (RECALL, 16)},
-                 TMX | {"layers": 2}, DOT | {"layers": 2}, 900),
+        *_probes("tmx", Scale.NATS, {"one hop": (HOP, 16), "recall": (RECALL, 16)},
+                 TMX | {"layers": 2}, DOT | {"layers": 2}),
     )),
     Alternative("deeper, fewer heads", "one wide layer", (
         *_probes("deeper, fewer heads", SHARE, FIXED, DOT | DEEP, DOT | WIDE),
-        *_probes("deeper, fewer heads", Scale.NATS, {"two hops": (HOPS, 24)}, DEEP, WIDE, 900),
+        *_probes("deeper, fewer heads", Scale.NATS, {"two hops": (HOPS, 16)}, DEEP, WIDE),
     )),
     Alternative("log bias", "a number per lag",
                 _probes("log bias", RATIO, TAILS, LOG, FREE)),

@@ -34,6 +34,7 @@ class Probe:
     compares: frozenset[str] = frozenset()  # factors that are the question itself
     steps: int = 600
     lr: float = 3e-3
+    batch: int = 64
 
     @property
     def tokens(self) -> bool:
@@ -63,12 +64,14 @@ def bare_heads(bias: str, heads: int) -> dict[str, Any]:
 
 
 RATIO, SHARE, NATS = Scale.LOG10_RATIO, Scale.EXPLAINED, Scale.NATS
+# small enough to be learned in seconds: at their sizes the base of each insight shows its effect
+HOPS, RECALL = "pointer-chain:hops=2,symbols=4", "recall:pairs=3,symbols=4"
+ON_TOKENS: Mapping[str, Any] = {"steps": 800, "lr": 1e-2, "batch": 32}
 TEACHER = "fixed:lags=3+9,readout=teacher(neurons=8,seed=3),inputs=uniform:2"
 PROBES: tuple[Probe, ...] = (
     Probe("1a", "two layers follow two hops better than one wide layer",
-          "pointer-chain:hops=2,symbols=6", 24,
-          gpt(24, heads=4) | {"heads": 8, "hidden": 160}, gpt(24) | {"layers": 2},
-          Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), steps=900),
+          HOPS, 16, gpt(16) | {"heads": 8, "hidden": 160}, gpt(16) | {"layers": 2},
+          Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), **ON_TOKENS),
     Probe("1b", "a second layer adds at most 1% of the variance", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, layers=2),
           NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"})),
@@ -82,9 +85,9 @@ PROBES: tuple[Probe, ...] = (
     Probe("3a", "dot products add at most 1% of the variance to fixed lags", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, attention="dot"),
           NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"})),
-    Probe("3b", "dot products help to recall", "recall:pairs=4,symbols=8", 16,
+    Probe("3b", "dot products help to recall", RECALL, 16,
           gpt(16, layers=2) | {"attention": "dp-free"}, gpt(16, layers=2),
-          Benefit(FIRST, SECOND, NATS), frozenset({"score"}), steps=900),
+          Benefit(FIRST, SECOND, NATS), frozenset({"score"}), **ON_TOKENS),
     Probe("4a", "one log head learns a heavy tail better than 8 lin heads",
           "essential:kernel=power:0.5", 128, bare_heads("lin", 8), bare_heads("log", 1),
           Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}), lr=1e-2),

@@ -65,6 +65,10 @@ class Effort:
             return False
         return not self.factors or variant.factor in self.factors
 
+    def mixed(self, probe: Probe) -> int:
+        """Combinations of an insight: none where even single options are left out."""
+        return 0 if probe.tokens and self.tokens else self.combinations
+
     def compiles(self, probe: Probe) -> str:
         """What the compiler spends on a cell. Few short runs on real tokens are over before a
         better program is made: insight 2b compiles in 0.8 s and runs 0.07 s, not 3.5 s and 0.03 s.
@@ -86,11 +90,12 @@ TOKENS = frozenset(
         "post-ln",
         "pre-rms",
         "sandwich",
+        "none around the last network",
     }
 )
 EFFORTS = {
     Profile.SMOKE: Effort(0.1, (5,), ("optimiser", "rate"), 0, "low", False, frozenset({"muon"})),
-    Profile.LAPTOP: Effort(1.0, (7, 10), (), 1, "medium", without=SPARED, tokens=TOKENS),
+    Profile.LAPTOP: Effort(0.75, (7, 10), (), 1, "medium", without=SPARED, tokens=TOKENS),
     Profile.FULL: Effort(2.0, (10, 20), (), 6, "medium"),
 }
 
@@ -165,7 +170,7 @@ def asked(
                 refused.append((probe.insight, variant.factor, variant.name, why))
             elif _hashes((probe, (variant,)), effort) != plain:  # else it is the base itself
                 good.append((variant,))
-        mixed = [c for c in combinations(probe, [v[0] for v in good[1:]], effort.combinations)
+        mixed = [c for c in combinations(probe, [v[0] for v in good[1:]], effort.mixed(probe))
                  if not _refusal((probe, c), effort)]  # fmt: skip
         questions += [(probe, variants) for variants in (*good, *mixed)]
     wanted = [a for a in ALTERNATIVES if a.name in (insights or ())]
@@ -229,8 +234,8 @@ def _specs(question: Question, effort: Effort, seeds: int) -> tuple[list[RunSpec
     steps = max(20, round(effort.steps * probe.steps))
     train = {
         "steps": steps, "lr": probe.lr * variant.rate, "length": probe.length * variant.length,
-        "batch": 64, "evaluation": {"batches": 16}, "log": 2, "effort": effort.compiles(probe),
-        "optimiser": {"b2": 0.98, "clip": 1.0},
+        "batch": probe.batch, "evaluation": {"batches": 16}, "log": 2,
+        "effort": effort.compiles(probe), "optimiser": {"b2": 0.98, "clip": 1.0},
         "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.02},
     }  # fmt: skip
     train = merged(train, variant.train)
