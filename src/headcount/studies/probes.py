@@ -66,7 +66,7 @@ def bare_heads(bias: str, heads: int) -> dict[str, Any]:
 RATIO, SHARE, NATS = Scale.LOG10_RATIO, Scale.EXPLAINED, Scale.NATS
 # small enough to be learned in seconds: at their sizes the base of each insight shows its effect
 HOPS, RECALL = "pointer-chain:hops=2,symbols=4", "recall:pairs=3,symbols=4"
-ON_TOKENS: Mapping[str, Any] = {"steps": 800, "lr": 1e-2, "batch": 32}
+ON_TOKENS: Mapping[str, Any] = {"steps": 1000, "lr": 1e-2, "batch": 32}
 TEACHER = "fixed:lags=3+9,readout=teacher(neurons=8,seed=3),inputs=uniform:2"
 PROBES: tuple[Probe, ...] = (
     Probe("1a", "two layers follow two hops better than one wide layer",
@@ -74,7 +74,7 @@ PROBES: tuple[Probe, ...] = (
           Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), **ON_TOKENS),
     Probe("1b", "a second layer adds at most 1% of the variance", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, layers=2),
-          NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"})),
+          NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"}), batch=32),
     Probe("2a", "neurons help with a complex readout",
           "fixed:lags=1,readout=teacher(neurons=32,seed=5),inputs=uniform:8", 8,
           small(8, heads=1, hidden=4), small(8, heads=1, hidden=64),
@@ -84,7 +84,7 @@ PROBES: tuple[Probe, ...] = (
           Benefit(FIRST, SECOND, RATIO), frozenset({"heads"})),
     Probe("3a", "dot products add at most 1% of the variance to fixed lags", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, attention="dot"),
-          NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"})),
+          NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"}), batch=32),
     Probe("3b", "dot products help to recall", RECALL, 16,
           gpt(16, layers=2) | {"attention": "dp-free"}, gpt(16, layers=2),
           Benefit(FIRST, SECOND, NATS), frozenset({"score"}), **ON_TOKENS),

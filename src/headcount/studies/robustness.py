@@ -50,7 +50,7 @@ class Effort:
     seeds: tuple[int, ...]  # looks
     factors: tuple[str, ...]  # none: all
     combinations: int  # per insight
-    compiler: str
+    compiler: str | None  # what it spends on a program; None: as suits the probe
     alternatives: bool = True  # without being asked for
     without: frozenset[str] = frozenset()  # options, factors: every shape is compiled once
     tokens: frozenset[str] = frozenset()  # also left out of long runs: those on integer tokens
@@ -72,11 +72,28 @@ class Effort:
     def compiles(self, probe: Probe) -> str:
         """What the compiler spends on a cell. Few short runs on real tokens are over before a
         better program is made: insight 2b compiles in 0.8 s and runs 0.07 s, not 3.5 s and 0.03 s.
+        Runs on integer tokens take seconds, and their best program is also made soonest.
         """
-        return "low" if self.compiler == "medium" and not probe.tokens else self.compiler
+        return self.compiler or ("high" if probe.tokens else "low")
 
 
-SPARED = frozenset({"log", "kerple-power", "fire", "peak", "rope", "peak-tmx", "x4", "gaussian"})
+SPARED = frozenset(
+    {
+        "log",
+        "kerple-log",
+        "kerple-power",
+        "fire",
+        "peak",
+        "rope",
+        "peak-tmx",
+        "pre-rms",
+        "sandwich",
+        "x4",
+        "float64",
+        "uniform",
+        "gaussian",
+    }
+)
 TOKENS = frozenset(
     {
         "bias",
@@ -88,15 +105,13 @@ TOKENS = frozenset(
         "precision",
         "length",
         "post-ln",
-        "pre-rms",
-        "sandwich",
         "none around the last network",
     }
 )
 EFFORTS = {
     Profile.SMOKE: Effort(0.1, (5,), ("optimiser", "rate"), 0, "low", False, frozenset({"muon"})),
-    Profile.LAPTOP: Effort(0.75, (7, 10), (), 1, "medium", without=SPARED, tokens=TOKENS),
-    Profile.FULL: Effort(2.0, (10, 20), (), 6, "medium"),
+    Profile.LAPTOP: Effort(0.5, (7, 10), (), 1, None, without=SPARED, tokens=TOKENS),
+    Profile.FULL: Effort(2.0, (10, 20), (), 6, None),
 }
 
 

@@ -47,9 +47,9 @@ class Learned:
         return len({task.reached(*pair) for pair in zip(self.losses, rights, strict=True)}) == 1
 
 
-def recipe(task: MemoryTask, steps: int, lr: float, effort: str) -> dict[str, Any]:
+def recipe(task: MemoryTask, steps: int, lr: float, effort: str, batch: int = 64) -> dict[str, Any]:
     return {
-        "steps": steps, "lr": lr, "length": task.length, "batch": 64,
+        "steps": steps, "lr": lr, "length": task.length, "batch": batch,
         "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.02},
         "optimiser": {"b2": 0.98, "clip": 1.0}, "evaluation": {"batches": 16}, "log": 4,
         "effort": effort,

@@ -41,7 +41,7 @@ from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of, linear_kernel
 from headcount.studies.rivals import BUDGET_WIDTH, EFFORTS, FIRST_SEED, Effort, Minimum, minimum_of
-from headcount.studies.trials import Learned, by_looks, recipe, spec_of
+from headcount.studies.trials import Learned, by_looks, spec_of
 from headcount.train.run_spec import RunSpec, read_model
 
 TEST_SEED, TESTS, BATCH = 4242, 10, 200
@@ -217,7 +217,7 @@ def _specs(
     """The seeds of the model on a memory; what does not fit it is refused."""
     fields = _fields(model, task)
     cost_of(task, fields)  # builds it
-    train = recipe(task, effort.steps, effort.rates[0], effort.compiler)
+    train = effort.recipe(task, effort.rates[0])
     return [spec_of(task, fields, train, FIRST_SEED + i) for i in range(seeds)]
 
 

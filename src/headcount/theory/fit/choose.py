@@ -55,6 +55,7 @@ ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is
 HANDFUL, MANY = 8, 16
 FROM_ABOVE = "from the best of any number of heads, sequential programs"
 ALIKE = 0.05  # of the distance to the next head: the same point, nearly reached
+TREND = 4  # heads over which the fall of errors is read
 RACING, BEHIND = 4, 1.5  # starts, and their error relative to the best, beyond which none begins
 RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
 STEADY, STEADY_SUP = 0.15, 0.3  # above the slowest log heads: tails that can be trusted
@@ -118,13 +119,22 @@ def fewest_heads(
 @one_thread()
 def enough_heads(problem: Problem, tol: float, most: int) -> int | None:
     """A number of heads whose least-squares rates already reach the error `tol`, found in a
-    fraction of the time of a fit; None where the kernel is no mixture of decays, or none do.
+    fraction of the time of a fit; None where the kernel is no mixture of decays, or none do, or
+    errors fall so slowly that none will. A guess: it steers a search, and proves nothing.
     """
     full = sample(problem)
     if not isinstance(problem.family, AbstractDecay) or not falls(full):
         return None
-    data = thin(full)
-    return next((len(b) for b in chain(data, most) if at(data, b, 1e-6).error <= tol), None)
+    data, errors = thin(full), []
+    for rates in chain(data, most):
+        errors.append(at(data, rates, 1e-6).error)
+        if errors[-1] <= tol:
+            return len(rates)
+        if len(errors) > TREND:  # as from the level TREND before this one, so on
+            fall = (errors[-1] / errors[-1 - TREND]) ** ((most - len(rates)) / TREND)
+            if errors[-1] * fall > tol:
+                return None
+    return None
 
 
 @one_thread()
