@@ -76,7 +76,7 @@ def test_a_variant_that_changes_nothing_is_no_cell():
 
 def test_laws_of_inputs_keep_the_size_of_tokens():
     law = next(v for v in VARIANTS if v.name == "autoregressive")
-    assert law.memory(PROBE["2a"]).endswith("inputs=ar1(phi=0.7,d=8)")
+    assert law.memory(PROBE["2a"]).endswith("inputs=ar1(phi=0.7,d=2)")
     assert law.memory(PROBE["2b"]).endswith("inputs=ar1(phi=0.7,d=1)")
     assert not law.applies(PROBE["3b"])
 

@@ -4,6 +4,9 @@ A probe is two models on one memory and a claim about them, as in `experiments`,
 per run, so that hundreds of variants can be tried. It tests whether the *direction* of an insight
 survives a variant, not the paper's own sizes.
 
+Sizes and learning rates were chosen on pilot seeds (90 to 92) so that the insight shows without any
+variant: where it does not, a map of variants would tell nothing.
+
 A variant changes one factor in both models, or in the data, or in the training. Where a factor is
 what the probe compares (the bias in 4a), the variant does not apply.
 """
@@ -71,20 +74,20 @@ TEACHER = "fixed:lags=3+9,readout=teacher(neurons=8,seed=3),inputs=uniform:2"
 PROBES: tuple[Probe, ...] = (
     Probe("1a", "two layers follow two hops better than one wide layer",
           HOPS, 16, gpt(16) | {"heads": 8, "hidden": 160}, gpt(16) | {"layers": 2},
-          Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), **ON_TOKENS),
+          Benefit(FIRST, SECOND, NATS), frozenset({"layers"}), **{**ON_TOKENS, "steps": 1600}),
     Probe("1b", "a second layer adds at most 1% of the variance", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, layers=2),
-          NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"}), batch=32),
+          NoBenefit(FIRST, SECOND, SHARE), frozenset({"layers"}), lr=1e-2, batch=32),
     Probe("2a", "neurons help with a complex readout",
-          "fixed:lags=1,readout=teacher(neurons=32,seed=5),inputs=uniform:8", 8,
-          small(8, heads=1, hidden=4), small(8, heads=1, hidden=64),
-          Benefit(FIRST, SECOND, RATIO), frozenset({"neurons"})),
+          "fixed:lags=1,readout=teacher(neurons=32,seed=5),inputs=uniform:2", 8,
+          small(8, heads=1, hidden=1), small(8, heads=1, hidden=64),
+          Benefit(FIRST, SECOND, RATIO), frozenset({"neurons"}), lr=3e-2),
     Probe("2b", "heads help with several memories", "fixed:lags=1+5+9", 16,
           small(16, heads=1), small(16, heads=4),
           Benefit(FIRST, SECOND, RATIO), frozenset({"heads"})),
     Probe("3a", "dot products add at most 1% of the variance to fixed lags", TEACHER, 16,
           small(16, hidden=64), small(16, hidden=64, attention="dot"),
-          NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"}), batch=32),
+          NoBenefit(FIRST, SECOND, SHARE), frozenset({"score"}), lr=1e-2, batch=32),
     Probe("3b", "dot products help to recall", RECALL, 16,
           gpt(16, layers=2) | {"attention": "dp-free"}, gpt(16, layers=2),
           Benefit(FIRST, SECOND, NATS), frozenset({"score"}), **ON_TOKENS),
@@ -93,7 +96,8 @@ PROBES: tuple[Probe, ...] = (
           Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}), lr=1e-2),
     Probe("4b", "one lin head learns a light tail better than 8 log heads",
           "essential:kernel=exp:2", 64, bare_heads("log1p", 8), bare_heads("lin", 1),
-          Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}), lr=1e-2),
+          Benefit(FIRST, SECOND, RATIO), frozenset({"bias", "ffn", "score", "norm"}),
+          steps=2000, lr=1e-2),
 )  # fmt: skip
 
 
