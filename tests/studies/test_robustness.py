@@ -146,6 +146,18 @@ def test_what_turns_a_conclusion_is_told():
     assert "not with optimiser sgd" in found.sentences()[0]
 
 
+def test_a_map_of_several_insights_is_told_as_a_whole_first():
+    sgd = next(v for v in VARIANTS if v.name == "sgd")
+    good, bad = 1 + 0.1 * np.arange(8), np.full(8, -1.0)
+    cells = judged([cell("4a", good), cell("4a", bad, (sgd,)), cell("2b", good)])
+    found = Robustness(Profile.SMOKE, tuple(cells), ())
+    assert found.sentences()[:2] == (
+        "Of 3 variants of the paper's insights 2 support theirs, 1 refute it, 0 are undecided; at"
+        " least 90% of the variants support 2b.",
+        "What turns a conclusion: optimiser (1 of 1 cells).",
+    )
+
+
 def test_combinations_fill_the_space_and_join_their_changes():
     probe = PROBE["2a"]
     singles = [v for v in VARIANTS if v.applies(probe)]

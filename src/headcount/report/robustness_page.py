@@ -60,8 +60,11 @@ def page(found: Robustness) -> StudyPage:
         turned.insert(0, f"Factors by how many of their cells turn a conclusion: {ranked}.")
     turned += [f"Acting together: {c.factor} ({c.name}): {c.probe.insight} is {c.outcome}, unlike"
                " with any of them alone." for c in found.interactions()]  # fmt: skip
-    notes = [*turned, *(f"{i} with {f} {v} cannot be trained: {why}"
-                        for i, f, v, why in found.refused)]  # fmt: skip
+    refused: dict[tuple[str, str, str], list[str]] = {}
+    for insight, factor, variant, why in found.refused:
+        refused.setdefault((factor, variant, why), []).append(insight)
+    notes = [*turned, *(f"{', '.join(insights)} with {factor} {variant} cannot be trained: {why}."
+                        for (factor, variant, why), insights in refused.items())]  # fmt: skip
     caption = (
         "✓ supported, ✗ refuted, ? undecided; numbers are median effects on the scale of each"
         " claim; false discovery rate 5% over the map."

@@ -269,7 +269,7 @@ def _refusal(question: Question, effort: Effort) -> str:
         for side in _specs(question, effort, 1):
             shape_key(side[0])
     except InputError as error:
-        return str(error)
+        return error.got
     return ""
 
 

@@ -12,6 +12,7 @@ from headcount.lab.study import Profile
 from headcount.studies.alternatives import ALTERNATIVES
 from headcount.studies.probes import BASE, PROBES, VARIANTS, Probe, Variant
 
+FIRM = 0.9  # of its variants support an insight: nearly nothing turns it
 LEVEL = 0.05
 SAID = {Outcome.SUPPORTED: "as good", Outcome.REFUTED: "worse", Outcome.UNDECIDED: "undecided"}
 
@@ -132,11 +133,37 @@ class Robustness:
             )
         ]
 
+    def counted(self, insight: str) -> tuple[Cell, ...]:
+        """The cells of an insight that are evidence of their own."""
+        return tuple(cell for cell in self.of(insight) if not self.as_base(cell))
+
+    def overview(self) -> tuple[str, ...]:
+        """Two sentences on the whole: what survives, and what turns a conclusion."""
+        by = {p.insight: self.counted(p.insight) for p in PROBES if self.of(p.insight)}
+        cells = [cell for each in by.values() for cell in each]
+        if len(by) < 2:
+            return ()
+        number = {o: sum(cell.outcome is o for cell in cells) for o in SAID}
+        held = {
+            insight: sum(cell.outcome is Outcome.SUPPORTED for cell in each) / len(each)
+            for insight, each in by.items()
+        }
+        firm = [insight for insight, share in held.items() if share >= FIRM]
+        said = [
+            f"Of {len(cells)} variants of the paper's insights {number[Outcome.SUPPORTED]} support"
+            f" theirs, {number[Outcome.REFUTED]} refute it, {number[Outcome.UNDECIDED]} are"
+            " undecided"
+            + (f"; at least {FIRM:.0%} of the variants support {', '.join(firm)}." if firm else ".")
+        ]
+        ranked = [f"{f} ({n} of {of} cells)" for f, n, of in self.factors() if n]
+        if ranked:
+            said.append(f"What turns a conclusion: {', '.join(ranked[:4])}.")
+        return tuple(said)
+
     def sentences(self) -> tuple[str, ...]:
-        said = []
+        said = list(self.overview())
         for probe in PROBES:
-            every = self.of(probe.insight)
-            cells = [cell for cell in every if not self.as_base(cell)]
+            every, cells = self.of(probe.insight), self.counted(probe.insight)
             if not cells:
                 continue
             held = sum(cell.outcome is Outcome.SUPPORTED for cell in cells)
