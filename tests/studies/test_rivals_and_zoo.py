@@ -25,7 +25,7 @@ SMALL = Cost(10, 10, 10)
 def test_contenders_come_near_the_budget(name, measure):
     task = by_name("two-hops")
     found = sized(name, task, measure, budget(task, measure))
-    assert abs(found.off) < 1, found
+    assert abs(found.off) < 0.25, found  # within 19%; a width more or less is the next choice
     assert amount(found.cost, measure) == pytest.approx(
         budget(task, measure) * 2**found.off, rel=1e-9
     )

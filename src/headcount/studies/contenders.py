@@ -11,6 +11,8 @@ convolution   dilated causal convolutions
 
 import dataclasses
 import enum
+import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,7 +27,7 @@ from headcount.train.run_spec import read_model
 from headcount.train.weights import build
 
 LOCAL = 16
-WIDTHS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+LEAST, MOST, STEP = 4, 256, 2  # widths that are tried
 
 
 class Measure(enum.StrEnum):
@@ -109,14 +111,18 @@ class Sized:
 
 
 def sized(name: str, task: MemoryTask, measure: Measure, budget: float) -> Sized:
-    """The nearest of WIDTHS, in ratio."""
-    import math
+    """The width whose amount comes nearest to the budget, in ratio: amounts grow with the width, so
+    that it is bisected.
+    """
 
-    tried = []
-    for width in WIDTHS:
+    @functools.cache
+    def at(width: int) -> Sized:
         model = maker(name)(task, width)
         price = cost_of(task, model)
-        tried.append(Sized(name, model, price, math.log2(amount(price, measure) / budget)))
-        if tried[-1].off > 1:
-            break
-    return min(tried, key=lambda found: abs(found.off))
+        return Sized(name, model, price, math.log2(amount(price, measure) / budget))
+
+    low, high = LEAST, MOST
+    while high - low > STEP:
+        middle = low + (high - low) // (2 * STEP) * STEP
+        low, high = (middle, high) if at(middle).off <= 0 else (low, middle)
+    return min((at(low), at(high)), key=lambda found: abs(found.off))
