@@ -42,13 +42,13 @@ def attend(
         for size in range(batch, 0, -1)
         if batch % size == 0 and (size == 1 or size * one <= CACHED)
     )
-    many = batch * length**2 > BLOCK_ENTRIES
     if part == batch:
         return _attend(q, k, v, bias, sink)
 
     def of_part(qkv):
         return _attend(*qkv, bias, sink)
 
+    many = batch * length**2 > BLOCK_ENTRIES  # weights that are too many to be kept
     parts = tuple(a.reshape(batch // part, part, *a.shape[1:]) for a in (q, k, v))
     out = jax.lax.map(jax.checkpoint(of_part) if many else of_part, parts)
     return out.reshape(batch, heads, length, v.shape[-1])

@@ -4,7 +4,7 @@ A probe is two models on one memory and a claim about them, as in `experiments`,
 per run, so that hundreds of variants can be tried. It tests whether the *direction* of an insight
 survives a variant, not the paper's own sizes.
 
-Sizes and learning rates were chosen on pilot seeds (90 to 92) so that the insight shows without any
+Sizes and learning rates were chosen on pilot seeds (90 to 95) so that the insight shows without any
 variant: where it does not, a map of variants would tell nothing.
 
 A variant changes one factor in both models, or in the data, or in the training. Where a factor is
