@@ -14,7 +14,7 @@ from headcount.studies.decomposition import Floor, RiskPoint, Term
 from headcount.studies.enough_effort import NEGLIGIBLE
 from headcount.studies.finite_sample import Design, finite_sample
 from headcount.studies.known_floors import floor_of, linear_kernel
-from headcount.studies.learning_design import default_model
+from headcount.studies.learning_design import MOST_WORK, STEPS, default_model, planned
 from headcount.studies.sample_planner import samples_needed
 from headcount.theory.path_norm import path_norm
 from headcount.theory.sample_bounds import least_squares_risk
@@ -146,6 +146,23 @@ def test_nonsense_is_refused_before_any_work(changes, message):
     base |= {"sizes": None, "samples": 100, "error": None, "length": None, "profile": "smoke"}
     with pytest.raises(InputError, match=message):
         Design.of(**(base | changes))
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])
+def test_the_steps_of_large_models_are_what_the_time_of_the_profile_allows(profile):
+    small, large = (
+        Design.of(target, None, 0.0, False, "n", None, 0, None, None, profile)
+        for target in ("fixed:lags=2", "pointer-chain:hops=2,symbols=6")
+    )
+    assert small.steps == STEPS[small.profile]
+    assert large.steps[0] == STEPS[large.profile][0] < STEPS[large.profile][1]
+    assert large.steps[1] < STEPS[large.profile][1]
+    for design in (small, large):
+        runs = planned(design)
+        assert max(run.train.steps for run in runs) == design.steps[1]
+        operations = sum(3 * run.train.steps * run.train.batch for run in runs) * design.operations
+        assert operations <= MOST_WORK[design.profile]
+        assert len({run.content_hash for run in runs}) == len(runs)
 
 
 def test_a_series_counts_its_blocks():

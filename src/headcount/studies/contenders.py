@@ -16,15 +16,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import equinox as eqx
-import jax
-
 from headcount.core.errors import unknown
-from headcount.model.cost import Cost, cost
+from headcount.model.cost import Cost
 from headcount.studies.collection import MemoryTask
-from headcount.train.data import source_of
+from headcount.train import weights
 from headcount.train.run_spec import read_model
-from headcount.train.weights import build
 
 LOCAL = 16
 LEAST, MOST, STEP = 4, 256, 2  # widths that are tried
@@ -84,14 +80,7 @@ def maker(name: str) -> Maker:
 
 def cost_of(task: MemoryTask, model: Mapping[str, Any]) -> Cost:
     """From shapes alone."""
-    source, found = source_of(task.target, task.length, "float32"), []
-
-    def count(key: jax.Array) -> None:
-        made = build(read_model(model), source, key)
-        found.append(cost(made, task.length, task.target.read))
-
-    eqx.filter_eval_shape(count, jax.random.key(0))
-    return found[0]
+    return weights.cost_of(read_model(model), task.target, task.length)
 
 
 def amount(price: Cost, measure: Measure) -> int:

@@ -38,7 +38,7 @@ from headcount.studies.enough_effort import Arm, EnoughEffort, enough_effort
 from headcount.studies.explicit_bounds import of_design, of_weights
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of
-from headcount.studies.learning_design import FIRST_SEED, PILOT_SEEDS, RATES, STEPS, Effort
+from headcount.studies.learning_design import FIRST_SEED, PILOT_SEEDS, RATES, Effort
 from headcount.studies.learning_design import Design as Design
 from headcount.studies.learning_design import planned as planned
 from headcount.studies.sample_planner import SamplesNeeded, samples_needed
@@ -189,7 +189,7 @@ class _Study:
         """The learning rate whose worst pilot run on fresh data is best."""
         d = self.design
         size = d.sizes[-1]
-        steps = STEPS[d.profile][0]
+        steps = d.steps[0]
         specs = {(r, s): d.spec(size, 0, Effort(r, steps), s) for r in RATES for s in PILOT_SEEDS}
         losses = self.losses(list(specs.values()))
         worst = {r: max(losses[specs[r, s].content_hash] for s in PILOT_SEEDS) for r in RATES}
@@ -203,7 +203,7 @@ class _Study:
         def risks(arms: Sequence[Arm], effort: Effort) -> dict[Arm, np.ndarray]:
             return self.risks(arms, effort, seeds)
 
-        return enough_effort(arms, risks, rate, STEPS[d.profile], d.error, self.trivial)
+        return enough_effort(arms, risks, rate, d.steps, d.error, self.trivial)
 
     def risks(self, arms: Sequence[Arm], effort: Effort, seeds: int) -> dict[Arm, np.ndarray]:
         """The risk of every seed [seeds] of each (size, samples)."""

@@ -16,7 +16,7 @@ from headcount.memory.named.observed import Noisy, Series
 from headcount.memory.target import AbstractTarget, Family
 from headcount.train.population import check_population
 from headcount.train.run_spec import RunSpec, read_model
-from headcount.train.weights import structure
+from headcount.train.weights import cost_of, structure
 
 AXES = {"heads": "heads", "neurons": "hidden", "layers": "layers"}  # axis → field of the model
 SIZES = {
@@ -26,6 +26,11 @@ SIZES = {
 }
 SEEDS = {Profile.SMOKE: (5, 5), Profile.LAPTOP: (5, 10), Profile.FULL: (5, 20)}  # first, most
 STEPS = {Profile.SMOKE: (200, 800), Profile.LAPTOP: (500, 4000), Profile.FULL: (2500, 20_000)}
+BATCH, SMALL_BATCH = 100, 32
+SMALL_MODEL = 1e5  # operations of a sequence: larger models take small batches
+# Operations of all runs together, about 1.5e10 a second on one core: steps are doubled within it.
+MOST_WORK = {Profile.SMOKE: 1.5e12, Profile.LAPTOP: 1.3e13, Profile.FULL: 2e14}
+FORWARD_AND_BACK = 3  # operations of a training step over those of its forward pass
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 PILOT_SEEDS, FIRST_SEED = (11, 12), 5000
 LARGEST_BYTES = 2e9  # of one training set
@@ -99,6 +104,29 @@ class Design:
         return self.sizes[:1] if self.axis == "n" else self.sizes
 
     @functools.cached_property
+    def operations(self) -> int:
+        """Of a forward pass of the largest model on one sequence."""
+        sizes = [read_model(self.model_at(size)) for size in self.models]
+        return max(cost_of(recipe, self.target, self.length).flops for recipe in sizes)
+
+    @property
+    def batch(self) -> int:
+        return BATCH if self.operations <= SMALL_MODEL else SMALL_BATCH
+
+    @functools.cached_property
+    def steps(self) -> tuple[int, int]:
+        """The first number of steps and the last that they may be doubled to: the profile's, or
+        as many as its time allows for a model of this size.
+        """
+        first, most = STEPS[self.profile]
+        each = FORWARD_AND_BACK * self.batch * self.operations
+        while (
+            most > first and each * sum(_planned_steps(self, first, most)) > MOST_WORK[self.profile]
+        ):
+            most //= 2
+        return first, most
+
+    @functools.cached_property
     def exact(self) -> bool:
         """Are expectations exact: a linear memory of independent tokens and a linear model? Then
         fresh data are the whole law, and the risk of weights is a formula: no sample is drawn.
@@ -120,7 +148,7 @@ class Design:
         """One run; samples 0 are fresh data."""
         rate, steps = effort
         train = {
-            "steps": steps, "lr": rate, "length": self.length, "batch": 100,
+            "steps": steps, "lr": rate, "length": self.length, "batch": self.batch,
             "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.01},
             "data": {"samples": samples}, "evaluation": {"batches": 40}, "log": 4,
             "effort": {"smoke": "low", "laptop": "medium", "full": "high"}[self.profile],
@@ -163,15 +191,30 @@ def planned(design: Design) -> list[RunSpec]:
     """The runs if the effort must grow to its most, before any is added near an answer: what a
     dry run counts.
     """
-    start, most = STEPS[design.profile]
+    first, most = design.steps
     seeds = range(design.first_seed, design.first_seed + design.seeds[0])
-    last, effort = design.sizes[-1], Effort(RATES[-1], most)
-    runs = [design.spec(last, 0, Effort(r, start), s) for r in RATES for s in PILOT_SEEDS]
-    arms = [*((m, 0) for m in design.models), (design.sizes[0], design.samples_at(design.sizes[0]))]
-    for size, samples in arms:  # the largest effort, with all smaller ones that are compared
-        steps = most
-        while steps >= start // 2:
-            runs += [design.spec(size, samples, Effort(RATES[-1], steps), s) for s in seeds]
-            steps //= 2
-    every = [(n, design.samples_at(n)) for n in design.sizes]
-    return runs + [design.spec(*arm, effort, s) for arm in every for s in seeds]
+    last = design.sizes[-1]
+    runs = [design.spec(last, 0, Effort(r, first), s) for r in RATES for s in PILOT_SEEDS]
+    for size, samples, steps in _planned_arms(design, first, most):
+        runs += [design.spec(size, samples, Effort(RATES[-1], steps), s) for s in seeds]
+    return runs
+
+
+def _planned_arms(design: Design, first: int, most: int) -> list[tuple[int, int, int]]:
+    """(size, samples, steps) of what is run with every seed, each once: the arms whose steps are
+    doubled, then every size.
+    """
+    smallest = design.sizes[0]
+    doubled = [*((m, 0) for m in design.models), (smallest, design.samples_at(smallest))]
+    efforts = [first // 2]
+    while efforts[-1] < most:
+        efforts.append(2 * efforts[-1])
+    arms = [(*arm, steps) for arm in doubled for steps in efforts]
+    every = [(n, design.samples_at(n), most) for n in design.sizes]
+    return list(dict.fromkeys([*arms, *every]))
+
+
+def _planned_steps(design: Design, first: int, most: int) -> list[int]:
+    """The steps of every planned run."""
+    arms = [steps for *_, steps in _planned_arms(design, first, most)]
+    return [first] * len(RATES) * len(PILOT_SEEDS) + arms * design.seeds[0]

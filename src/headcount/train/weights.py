@@ -8,8 +8,10 @@ import jax
 from headcount.core.registry import PartSpec
 from headcount.core.seeds import Seeds
 from headcount.core.spec import content_hash
+from headcount.memory.target import AbstractTarget
 from headcount.model.base import AbstractModel
 from headcount.model.baselines import baselines
+from headcount.model.cost import Cost, cost
 from headcount.model.spec import ModelSpec
 from headcount.train.compiled import Program, compiled
 from headcount.train.data import Source
@@ -32,6 +34,18 @@ def structure(recipe: ModelSpec | PartSpec, source: Source) -> AbstractModel:
     """The model with shapes in place of weights: nothing is computed."""
     check_layers(recipe)
     return eqx.filter_eval_shape(lambda key: build(recipe, source, key), jax.random.key(0))
+
+
+def cost_of(recipe: ModelSpec | PartSpec, target: AbstractTarget, length: int) -> Cost:
+    """What the model costs on sequences of a memory, from shapes alone."""
+    found: list[Cost] = []
+
+    def count(key: jax.Array) -> None:
+        found.append(cost(build(recipe, target, key), length, target.read))
+
+    check_layers(recipe)
+    eqx.filter_eval_shape(count, jax.random.key(0))
+    return found[0]
 
 
 def fresh_model(recipe: ModelSpec | PartSpec, source: Source, seed: int) -> AbstractModel:

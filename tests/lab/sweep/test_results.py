@@ -9,7 +9,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json, content_hash
 from headcount.lab.sweep.driver import jobs_of, sweep
-from headcount.lab.sweep.estimate import estimate
+from headcount.lab.sweep.estimate import _heaviest, estimate
 from headcount.lab.sweep.results import labels, results, status, to_csv, to_parquet
 from headcount.lab.sweep.store import Store
 from tests.lab.sweep.test_driver import Here
@@ -110,9 +110,38 @@ def test_the_estimate_is_measured_or_taken_from_stored_runs(store):
     sweep(specs[:4], store, engine=Here(), runner=Toy())
     with Store(store, read_only=True) as opened:
         rows, _ = opened.rows()
-    rest = estimate(jobs, rows, Here(), None)  # nothing to measure: no runner is asked
+    rest = estimate(jobs, rows, Here(), Unmeasured())  # nothing to measure: nothing is run
     assert (rest.to_do, rest.cpu_seconds) == (5, pytest.approx(5 * 0.2, rel=0.3))
-    assert estimate(jobs_of(specs[:4], Toy()), rows, Here(), None).to_do == 0
+    assert estimate(jobs_of(specs[:4], Toy()), rows, Here(), Unmeasured()).to_do == 0
+
+
+class Unmeasured(Toy):
+    """Says how long runs are, and must not be asked for one."""
+
+    def work(self, spec):
+        return spec.seconds
+
+    def shortened(self, spec):
+        raise AssertionError("there is nothing to measure")
+
+
+def test_runs_of_one_shape_and_unknown_shapes_cost_in_the_ratio_of_their_work(store):
+    short, long = ToySpec(seconds=0.1, busy=True), ToySpec(seconds=0.4, busy=True, seed=1)
+    sweep([short], store, engine=Here(), runner=Toy())
+    with Store(store, read_only=True) as opened:
+        rows, _ = opened.rows()
+    jobs = jobs_of([short, long], Unmeasured())
+    assert estimate(jobs, rows, Here(), Unmeasured()).cpu_seconds == pytest.approx(0.4, rel=0.3)
+    unknown = jobs_of([short, ToySpec(seconds=0.8, shape="b", fault="raise")], Toy())
+    Longer = type("Longer", (Toy,), {"work": lambda self, spec: spec.seconds})
+    cost = estimate(unknown, rows, Here(), Longer())  # shape b fails when it is measured
+    assert (cost.measured, cost.cpu_seconds) == (0, pytest.approx(0.8, rel=0.3))
+
+
+def test_calibration_begins_with_the_shape_that_weighs_most():
+    jobs = jobs_of([ToySpec(seconds=1), *(ToySpec(shape="b", seed=i) for i in (1, 2))], Toy())
+    work = {job.id: 1.0 for job in jobs.values()}
+    assert [job.key for job in _heaviest(list(jobs.values()), work)] == ["b", "a"]
 
 
 def test_an_estimate_of_shapes_that_fail_says_that_nothing_was_measured():

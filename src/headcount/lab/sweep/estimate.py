@@ -4,15 +4,17 @@ For each shape the CPU seconds of a run are those of stored runs of that shape o
 none, measured: the same run cut to two small numbers of steps, on a worker of the same kind as in
 the sweep, drawn out in a straight line to the whole, and the compilation added once. CPU seconds
 are what a run takes on a core of its own: on a busy machine it ends later than told. Calibration
-ends after a short while; shapes that were not reached count as the mean of those that were, and the
-estimate says how many that is. Nothing is written.
+begins with the shapes that weigh most and ends after a short while. Runs of one shape are taken in
+the ratio of their work (`AbstractRunner.work`: operations), and so are shapes that were not
+reached, beside those that were; the estimate says how many that is. Nothing is written.
 """
 
 import dataclasses
 import datetime
 import math
+import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headcount.lab.sweep.engine import (
@@ -52,20 +54,21 @@ def estimate(
     """The expected cost of the jobs without a row."""
     stored = {row.id: row for row in rows}
     to_do = [job for id, job in jobs.items() if id not in stored]
-    each: dict[str, list[float]] = {}
+    work = {job.id: runner.work(job.spec) for job in jobs.values()}
+    pace: dict[str, list[float]] = {}  # seconds per unit of work
     for id, row in stored.items():
         if id in jobs and row.status == FINISHED:
-            each.setdefault(jobs[id].key, []).append(cpu_of(row.record))
+            pace.setdefault(jobs[id].key, []).append(cpu_of(row.record) / work[id])
     once: dict[str, float] = {}
-    unknown = {job.key: job for job in reversed(to_do) if job.key not in each}
-    for key, (compiling, running) in _calibrate(list(unknown.values()), engine, runner).items():
-        once[key], each[key] = compiling, [running]
-    means = {key: sum(values) / len(values) for key, values in each.items()}
-    overall = sum(means.values()) / len(means) if means else math.nan
+    unknown = _heaviest([job for job in to_do if job.key not in pace], work)
+    for job, (compiling, running) in _calibrate(unknown, engine, runner):
+        once[job.key], pace[job.key] = compiling, [running / work[job.id]]
+    means = {key: sum(values) / len(values) for key, values in pace.items()}
+    overall = statistics.median(means.values()) if means else math.nan
     shapes = {job.key for job in to_do}
     fallback = sum(once.values()) / len(once) if once else 0.0
     compiling = sum(once.get(key, 0.0 if key in means else fallback) for key in shapes)
-    costs = [means.get(job.key, overall) for job in to_do]
+    costs = [work[job.id] * means.get(job.key, overall) for job in to_do]
     cpu = sum(costs) + compiling
     seconds = max(cpu / engine.size, max(costs, default=0.0))
     ends = (
@@ -79,12 +82,21 @@ def estimate(
     )
 
 
+def _heaviest(jobs: Sequence[Job], work: Mapping[str, float]) -> list[Job]:
+    """The longest run of each shape, those first whose runs take most together."""
+    shapes: dict[str, list[Job]] = {}
+    for job in jobs:
+        shapes.setdefault(job.key, []).append(job)
+    ranked = sorted(shapes.values(), key=lambda group: -sum(work[job.id] for job in group))
+    return [max(group, key=lambda job: work[job.id]) for group in ranked]
+
+
 class _Trial:
     """Short runs of one shape, and what they say of a whole one."""
 
     def __init__(self, job: Job, runner: AbstractRunner):
         *specs, self.t = runner.shortened(job.spec)
-        self.key, self.jobs = job.key, tuple(runner.job(spec) for spec in specs)
+        self.job, self.jobs = job, tuple(runner.job(spec) for spec in specs)
         self.cpu: dict[str, float] = {}
 
     def cost(self) -> tuple[float, float]:
@@ -95,9 +107,9 @@ class _Trial:
 
 def _calibrate(
     jobs: list[Job], engine: AbstractEngine, runner: AbstractRunner
-) -> dict[str, tuple[float, float]]:
-    """Key → seconds to compile and seconds of a whole run, for as many keys as the time allows."""
-    found: dict[str, tuple[float, float]] = {}
+) -> list[tuple[Job, tuple[float, float]]]:
+    """Seconds to compile and seconds of a whole run, for as many jobs as the time allows."""
+    found: list[tuple[Job, tuple[float, float]]] = []
     if not jobs:
         return found
     queue = list(enumerate(jobs))
@@ -118,7 +130,7 @@ def _calibrate(
                 elif isinstance(event, BatchEnded):
                     trial = waiting.pop(event.batch)
                     if not event.error:
-                        found[trial.key] = trial.cost()
+                        found.append((trial.job, trial.cost()))
     finally:
         engine.stop()
     return found
