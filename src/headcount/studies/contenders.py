@@ -23,7 +23,7 @@ from headcount.train import weights
 from headcount.train.run_spec import read_model
 
 LOCAL = 16
-LEAST, MOST, STEP = 4, 256, 2  # widths that are tried
+LEAST, STEP = 4, 2  # widths that are tried
 
 
 class Measure(enum.StrEnum):
@@ -32,6 +32,17 @@ class Measure(enum.StrEnum):
     PARAMETERS = "parameters"
     STATE = "state"
     WORK = "work"  # floating-point operations of a sequence, hence of equal training steps
+
+    @property
+    def budget_width(self) -> int:
+        """Of the Transformer whose amount is the budget. Its state is that of all tokens: at a
+        usual width no recurrence has as much and trains in the time of a study.
+        """
+        return 8 if self is Measure.STATE else 24
+
+    @property
+    def widest(self) -> int:
+        return 48 if self is Measure.STATE else 256
 
 
 Maker = Callable[[MemoryTask, int], dict[str, Any]]  # task and width → fields of a model
@@ -110,7 +121,7 @@ def sized(name: str, task: MemoryTask, measure: Measure, budget: float) -> Sized
         price = cost_of(task, model)
         return Sized(name, model, price, math.log2(amount(price, measure) / budget))
 
-    low, high = LEAST, MOST
+    low, high = LEAST, measure.widest
     while high - low > STEP:
         middle = low + (high - low) // (2 * STEP) * STEP
         low, high = (middle, high) if at(middle).off <= 0 else (low, middle)

@@ -32,7 +32,7 @@ from headcount.studies.kept_workers import kept
 from headcount.studies.trials import Learned, by_looks, recipe, spec_of
 from headcount.train.run_spec import RunSpec
 
-FIRST_SEED, LR = 6500, 3e-3
+FIRST_SEED, LR, BATCH = 6500, 3e-3, 32
 STEPS = {Profile.SMOKE: 60, Profile.LAPTOP: 2500, Profile.FULL: 10_000}
 LOOKS = {Profile.SMOKE: (5,), Profile.LAPTOP: (5, 10), Profile.FULL: (10, 20)}
 COMPILER = {Profile.SMOKE: "low", Profile.LAPTOP: "medium", Profile.FULL: "high"}
@@ -188,6 +188,6 @@ def _arms(prediction: Prediction) -> tuple[str, ...]:
 
 
 def _runs(prediction: Prediction, arm: str, profile: Profile, seeds: int) -> list[RunSpec]:
-    train = recipe(prediction.task, STEPS[profile], LR, COMPILER[profile])
+    train = recipe(prediction.task, STEPS[profile], LR, COMPILER[profile], BATCH)
     return [spec_of(prediction.task, prediction.model(arm), train, FIRST_SEED + i)
             for i in range(seeds)]  # fmt: skip

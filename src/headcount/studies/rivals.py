@@ -75,9 +75,10 @@ EFFORTS = {
         LAPTOP, tuple(n for n in CONTENDERS if n != SPARED), 1000, (5, 10), (3e-3, 1e-2), "medium",
         batch=32,
     ),
-    Profile.FULL: Effort((), tuple(CONTENDERS), 5000, (10, 20), (1e-3, 3e-3, 1e-2), "high"),
+    Profile.FULL: Effort(
+        (), tuple(CONTENDERS), 2000, (5, 10), (1e-3, 3e-3, 1e-2), "high", batch=32
+    ),
 }  # fmt: skip
-BUDGET_WIDTH = 24  # of the Transformer whose amount is the budget
 
 
 class Cause(enum.StrEnum):
@@ -229,7 +230,7 @@ def planned(
 
 def budget(task: MemoryTask, measure: Measure) -> int:
     """What a Transformer of a standard width takes."""
-    return amount(cost_of(task, maker("transformer")(task, BUDGET_WIDTH)), measure)
+    return amount(cost_of(task, maker("transformer")(task, measure.budget_width)), measure)
 
 
 def _ready(folder: str | Path) -> Path:

@@ -35,15 +35,22 @@ from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.memory.named import unnamed
 from headcount.model.base import AbstractModel
+from headcount.studies import rivals
 from headcount.studies.collection import MemoryTask, chosen
-from headcount.studies.contenders import CONTENDERS, cost_of, maker
+from headcount.studies.contenders import CONTENDERS, Measure, cost_of, maker
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of, linear_kernel
-from headcount.studies.rivals import BUDGET_WIDTH, EFFORTS, FIRST_SEED, Effort, Minimum, minimum_of
+from headcount.studies.rivals import FIRST_SEED, Effort, Minimum, minimum_of
 from headcount.studies.trials import Learned, by_looks, spec_of
 from headcount.train.run_spec import RunSpec, read_model
 
+# One model instead of eight: the full profile has time for more steps and seeds.
+EFFORTS = rivals.EFFORTS | {
+    Profile.FULL: dataclasses.replace(
+        rivals.EFFORTS[Profile.FULL], steps=10_000, seeds=(10, 20), batch=64
+    )
+}
 TEST_SEED, TESTS, BATCH = 4242, 10, 200
 Predictor = Callable[[np.ndarray], Any]
 OwnModel = Callable[[MemoryTask], Predictor]
@@ -268,5 +275,5 @@ def _trained(
 def _fields(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:
     """The fields of the model for one memory: a contender's depend on the task."""
     if isinstance(model, str) and model in CONTENDERS:
-        return maker(model)(task, BUDGET_WIDTH)
+        return maker(model)(task, Measure.PARAMETERS.budget_width)
     return read_model(model).to_plain()
