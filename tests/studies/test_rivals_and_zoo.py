@@ -2,17 +2,23 @@
 
 import math
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
 from headcount.lab.study import Profile
+from headcount.memory.read import Last
+from headcount.model.baselines import baselines
 from headcount.model.cost import Cost
 from headcount.studies import trials
 from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
 from headcount.studies.contenders import CONTENDERS, Measure, amount, sized
 from headcount.studies.decomposition import Floor
+from headcount.studies.known_floors import modes_of
 from headcount.studies.rivals import Cause, Rival, Rivals, budget, floor_of, planned
 from headcount.studies.trials import Learned, learned
 from headcount.studies.zoo import zoo
@@ -56,6 +62,42 @@ def test_a_diagonal_recurrence_has_the_floor_of_a_sum_of_exponentials():
     assert floor_of(by_name("lag-30"), "local").approximation == 1.0
     assert floor_of(by_name("lag-5"), "local").approximation == 0.0
     assert floor_of(by_name("recall"), "ssm").approximation is None
+
+
+@pytest.mark.parametrize("length", [7, 16, 48])
+def test_complex_modes_for_half_of_the_lags_hold_any_kernel_in_the_model_itself(length):
+    rng = np.random.default_rng(length)
+    values = rng.normal(size=length)
+    modes, weights = modes_of(values)
+    lags = np.arange(length)
+    np.testing.assert_allclose((weights[:, None] * modes[:, None] ** lags).real.sum(0), values,
+                               atol=1e-12)  # fmt: skip
+    # one channel per mode; its state is kept at unit variance by a gain that the weight undoes
+    n, gain = len(modes), np.sqrt(1 - np.abs(modes) ** 2)
+    model = baselines.build(f"ssm:width={n},states=1,hidden=2", 1, None, 1, jax.random.key(0))
+    column = lambda numbers: jnp.asarray(numbers, jnp.float32)[:, None]  # noqa: E731
+    model = eqx.tree_at(
+        lambda m: (m.embedding.weight, m.log_decay, m.frequency, m.c_real, m.c_imag, m.skip,
+                   m.w_in, m.offset, m.readout),
+        model,
+        (jnp.ones((n, 1)), column(np.log(-np.log(np.abs(modes)))), column(np.angle(modes)),
+         column(weights.real / gain), column(weights.imag / gain), jnp.zeros(n),
+         jnp.stack([jnp.ones(n), -jnp.ones(n)]), jnp.zeros(2), jnp.array([[1.0, -1.0]])),
+    )  # fmt: skip
+    x = rng.normal(size=(5, length, 1)).astype(np.float32)
+    answer = np.asarray(model(jnp.asarray(x), Last()))[:, 0, 0]
+    np.testing.assert_allclose(answer, x[:, ::-1, 0] @ values, atol=2e-4)
+
+
+def test_the_floor_of_a_recurrence_with_enough_modes_is_zero_and_its_rounding_small():
+    task = by_name("lag-30")
+    enough = floor_of(task, "ssm", task.length // 2 + 1)
+    assert enough.approximation == 0.0
+    assert 0 < enough.precision < 1e-9
+    assert floor_of(task, "ssm", task.length // 2).approximation is None
+    size = sized("ssm", task, Measure.PARAMETERS, budget(task, Measure.PARAMETERS))
+    assert size.modes > task.length  # so training is what fails
+    assert sized("gru", task, Measure.PARAMETERS, 5000).modes == 0
 
 
 def test_a_diverged_run_counts_as_lost():

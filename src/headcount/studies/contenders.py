@@ -109,6 +109,11 @@ class Sized:
     cost: Cost
     off: float  # log2 of its amount over the budget
 
+    @property
+    def modes(self) -> int:
+        """Of a diagonal recurrence: one per channel and state; of others 0."""
+        return self.model["width"] * self.model["states"] if self.name == "ssm" else 0
+
 
 def sized(name: str, task: MemoryTask, measure: Measure, budget: float) -> Sized:
     """The width whose amount comes nearest to the budget, in ratio: amounts grow with the width, so

@@ -4,6 +4,7 @@ terms.
     linear memory      a filter of `taps` lags                closed form
                        heads without a network                the best l2 fit (`experiments.floors`)
     fixed lags         table heads with a ReLU network        copies by formula, where they fit
+    linear memory      a diagonal recurrence, complex modes   roots of unity (`recurrence_floor`)
     everything else    unknown here
 """
 
@@ -40,6 +41,38 @@ def linear_kernel(target: AbstractTarget) -> AbstractKernel | None:
         return ArrayKernel(tuple(values))
     kernels = memory.kernel  # type: ignore[attr-defined]
     return kernels[0] if len(kernels) == 1 else None
+
+
+def modes_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Complex modes whose sum is any kernel on its N lags: values(s) = Re sum_k c_k m_k^s exactly,
+    with floor(N/2) + 1 modes m_k = r e^(2 pi i k/N), 0 < r < 1.
+
+    Proof: values(s) r^-s is the inverse Fourier transform of its transform on 0..N-1; of a real
+    sequence the terms k and N - k are conjugate, so that half of them, counted twice but for k = 0
+    and N/2, give it by their real part. With r = e^(-1/N) coefficients grow at most e-fold.
+    """
+    n = len(values)
+    r = np.exp(-1 / n)
+    spectrum = np.fft.rfft(values * r ** -np.arange(n)) / n  # [N//2 + 1]
+    twice = np.full(len(spectrum), 2.0)
+    twice[0] = 1.0
+    if n % 2 == 0:
+        twice[-1] = 1.0
+    return r * np.exp(2j * np.pi * np.arange(len(spectrum)) / n), twice * spectrum
+
+
+def recurrence_floor(values: np.ndarray, pairs: int) -> Floor:
+    """The share of a kernel's energy that a diagonal recurrence of so many complex modes can come
+    down to by `modes_of`, and what stepping it in complex64 adds; empty where it has too few.
+    """
+    if pairs < len(values) // 2 + 1:
+        return Floor()
+    modes, weights = (each.astype(np.complex64) for each in modes_of(values))
+    state, found = np.ones_like(modes), []
+    for _ in values:
+        found.append((weights * state).real.sum())
+        state = state * modes
+    return Floor(0.0, float(np.sum((np.array(found) - values) ** 2) / np.sum(values**2)))
 
 
 def floor_of(target: AbstractTarget, model: Mapping[str, Any], length: int) -> Floor:
