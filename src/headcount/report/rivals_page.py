@@ -11,6 +11,7 @@ from headcount.report.figures import style
 from headcount.report.palette import LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
+from headcount.studies.collection import share_right
 from headcount.studies.mad_tasks import Predictions
 from headcount.studies.rivals import Rivals
 from headcount.studies.zoo import ZooProfile
@@ -34,7 +35,7 @@ class Square:
 
     @property
     def told(self) -> str:
-        told = f"{self.left:.1g}" if self.accuracy is None else f"{self.accuracy:.0%}"
+        told = f"{self.left:.1g}" if self.accuracy is None else share_right(self.accuracy)
         return f"✓ {told}" if self.reached else told
 
 

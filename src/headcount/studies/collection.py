@@ -24,6 +24,15 @@ from headcount.memory.target import AbstractTarget, Family
 SHARE, RIGHT = 0.01, 0.99  # of the variance left; of the answers right
 
 
+def share_right(accuracy: float) -> str:
+    """A share of right answers; near 1 with a digit more, so that 98.5% is not told as 99%.
+
+    >>> share_right(0.412), share_right(0.985), share_right(1.0)
+    ('41%', '98.5%', '100%')
+    """
+    return f"{accuracy:.1%}" if 0.9 < accuracy < 0.9995 else f"{accuracy:.0%}"
+
+
 @dataclasses.dataclass(frozen=True)
 class MemoryTask:
     """One memory with the length of its sequences."""

@@ -27,7 +27,7 @@ from headcount.core.plural import counted
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
-from headcount.studies.collection import MemoryTask
+from headcount.studies.collection import MemoryTask, share_right
 from headcount.studies.kept_workers import kept
 from headcount.studies.trials import Learned, by_looks, recipe, spec_of
 from headcount.train.run_spec import RunSpec
@@ -135,8 +135,8 @@ class Predictions:
             told = f"{p.task.name}: {counted(p.layers, 'layer')} {kind} dot products"
             lesser = row.lesser.accuracy if row.lesser is not None else None
             said.append(
-                f"{told}: {row.outcome} ({row.predicted.accuracy or 0:.0%} right"
-                + (f"; without {p.less} {lesser:.0%})." if lesser is not None else ").")
+                f"{told}: {row.outcome} ({share_right(row.predicted.accuracy or 0)} right"
+                + (f"; without {p.less} {share_right(lesser)})." if lesser is not None else ").")
             )
         return tuple(said)
 

@@ -36,7 +36,7 @@ from headcount.lab.sweep.progress import Say, silent
 from headcount.memory.named import unnamed
 from headcount.model.base import AbstractModel
 from headcount.studies import rivals
-from headcount.studies.collection import MemoryTask, chosen
+from headcount.studies.collection import MemoryTask, chosen, share_right
 from headcount.studies.contenders import CONTENDERS, Measure, cost_of, maker
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
@@ -140,7 +140,9 @@ def _left(row: ZooRow) -> str:
     if row.refused:
         return ""
     right = row.learned.accuracy
-    return f"{row.learned.loss:.2g} of the variance left" if right is None else f"{right:.0%} right"
+    if right is None:
+        return f"{row.learned.loss:.2g} of the variance left"
+    return f"{share_right(right)} right"
 
 
 @checked
