@@ -13,6 +13,7 @@ from headcount.lab.study import Profile
 from headcount.memory.read import Last
 from headcount.model.baselines import baselines
 from headcount.model.cost import Cost
+from headcount.report.rivals_page import Square
 from headcount.studies import trials
 from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
@@ -98,6 +99,19 @@ def test_the_floor_of_a_recurrence_with_enough_modes_is_zero_and_its_rounding_sm
     size = sized("ssm", task, Measure.PARAMETERS, budget(task, Measure.PARAMETERS))
     assert size.modes > task.length  # so training is what fails
     assert sized("gru", task, Measure.PARAMETERS, 5000).modes == 0
+
+
+def test_seeds_that_do_not_agree_are_told():
+    task = by_name("lag-5")
+    mixed = Learned((1e-6,) * 6 + (1.0,) * 4)
+    assert (mixed.reached(task), mixed.seeds_reached(task), mixed.settled(task)) == (True, 6, False)
+    found = Rivals(Measure.PARAMETERS, Profile.SMOKE,
+                   (Rival(task, "gru", SMALL, mixed, Floor(), None),))  # fmt: skip
+    assert "Seeds do not agree, so many reach it: gru on lag-5 (6 of 10)." in found.sentences()
+    assert found.to_json()["rows"][0]["seeds_reached"] == 6
+    assert Square(task, "gru", mixed).told == "✓ 1e-06\n6 of 10"
+    agreed = Learned((1e-6,) * 5)
+    assert (agreed.split(task), Square(task, "gru", agreed).told) == ("", "✓ 1e-06")
 
 
 def test_a_diverged_run_counts_as_lost():

@@ -11,9 +11,10 @@ from headcount.report.figures import style
 from headcount.report.palette import LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
-from headcount.studies.collection import share_right
+from headcount.studies.collection import MemoryTask, share_right
 from headcount.studies.mad_tasks import Predictions
 from headcount.studies.rivals import Rivals
+from headcount.studies.trials import Learned
 from headcount.studies.zoo import ZooProfile
 
 TINY = 1e-4  # smaller losses look alike in the picture
@@ -23,20 +24,25 @@ TINY = 1e-4  # smaller losses look alike in the picture
 class Square:
     """One memory and one model: what is left of the variance, or the share of right answers."""
 
-    memory: str
+    task: MemoryTask
     model: str
-    loss: float
-    accuracy: float | None
-    reached: bool
+    learned: Learned
 
     @property
     def left(self) -> float:
-        return self.loss if self.accuracy is None else 1 - self.accuracy
+        right = self.learned.accuracy
+        return self.learned.loss if right is None else 1 - right
+
+    @property
+    def reached(self) -> bool:
+        return self.learned.reached(self.task)
 
     @property
     def told(self) -> str:
-        told = f"{self.left:.1g}" if self.accuracy is None else share_right(self.accuracy)
-        return f"✓ {told}" if self.reached else told
+        right, split = self.learned.accuracy, self.learned.split(self.task)
+        told = f"{self.left:.1g}" if right is None else share_right(right)
+        told = f"✓ {told}" if self.reached else told
+        return f"{told}\n{split}" if split else told
 
 
 def figure(squares: Sequence[Square], name: str) -> Figure | None:
@@ -44,17 +50,17 @@ def figure(squares: Sequence[Square], name: str) -> Figure | None:
     if not squares:
         return None
     models = list(dict.fromkeys(square.model for square in squares))
-    memories = list(dict.fromkeys(square.memory for square in squares))
+    memories = list(dict.fromkeys(square.task.name for square in squares))
     with style(name):
-        size = (max(7.0, 2.4 + 0.95 * len(models)), 1.3 + 0.34 * len(memories))
+        size = (max(7.0, 2.4 + 0.95 * len(models)), 1.3 + 0.4 * len(memories))
         canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
         axes = canvas.add_subplot(facecolor="none")
         for square in squares:
-            column, row = models.index(square.model), memories.index(square.memory)
+            column, row = models.index(square.model), memories.index(square.task.name)
             depth = float(np.log10(np.clip(square.left, TINY, 1)) / np.log10(TINY))
             corner, shade = (column - 0.48, row - 0.46), 0.05 + 0.45 * depth
             axes.add_patch(Rectangle(corner, 0.96, 0.92, color=LIGHT["c2"], alpha=shade, lw=0))
-            axes.text(column, row, square.told, ha="center", va="center", fontsize=8,
+            axes.text(column, row, square.told, ha="center", va="center", fontsize=7.5,
                       fontweight="bold" if square.reached else "normal")  # fmt: skip
         axes.set(xlim=(-0.5, len(models) - 0.5), ylim=(len(memories) - 0.5, -0.5))
         axes.set_xticks(range(len(models)), models, rotation=30, ha="left")
@@ -66,7 +72,8 @@ def figure(squares: Sequence[Square], name: str) -> Figure | None:
 
 CAPTION = (
     "What each model leaves of the variance, or the share of answers right; darker is better;"
-    " ✓: reached (at most 1% left, or 99% right)."
+    " ✓: reached by the median seed (at most 1% left, or 99% right); below it how many seeds reach"
+    " it, where they do not agree."
 )
 
 
@@ -79,10 +86,7 @@ def page(found: Rivals) -> StudyPage:
         rows.append((r.task.name, r.model, r.learned.loss, spread(ends.low, ends.high, seeds),
                      r.learned.accuracy, r.floor.approximation, r.reached, str(r.cause),
                      r.size.parameters, r.size.state, seeds))  # fmt: skip
-    squares = [
-        Square(r.task.name, r.model, r.learned.loss, r.learned.accuracy, r.reached)
-        for r in found.rows
-    ]
+    squares = [Square(r.task, r.model, r.learned) for r in found.rows]
     title = f"Rivals at equal {found.measure}"
     return StudyPage(StudyKind.RIVALS, title, found.sentences(),
                      figure(squares, StudyKind.RIVALS), CAPTION, columns, rows,
@@ -101,11 +105,7 @@ def zoo_page(found: ZooProfile) -> StudyPage:
         rows.append(
             (r.task.name, left, right, yes, r.layers, known[0], r.parameters, known[1], r.refused)
         )
-    squares = [
-        Square(r.task.name, found.model, r.learned.loss, r.learned.accuracy, r.reached)
-        for r in found.rows
-        if not r.refused
-    ]
+    squares = [Square(r.task, found.model, r.learned) for r in found.rows if not r.refused]
     return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(),
                      figure(squares, StudyKind.ZOO), CAPTION, columns, rows)  # fmt: skip
 
@@ -121,8 +121,7 @@ def mad_page(found: Predictions) -> StudyPage:
                      p.differs))  # fmt: skip
         for model, learned in (("predicted", row.predicted), ("with a part less", lesser)):
             if learned is not None:
-                yes = learned.reached(p.task)
-                squares.append(Square(p.task.name, model, learned.loss, learned.accuracy, yes))
+                squares.append(Square(p.task, model, learned))
     title = "MAD's tasks: is the predicted architecture the smallest?"
     return StudyPage(StudyKind.MAD, title, found.sentences(), figure(squares, StudyKind.MAD),
                      CAPTION, columns, rows, profile=found.profile)  # fmt: skip

@@ -29,7 +29,7 @@ from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.studies.collection import MemoryTask, share_right
 from headcount.studies.kept_workers import kept
-from headcount.studies.trials import Learned, by_looks, recipe, spec_of
+from headcount.studies.trials import Learned, by_looks, recipe, spec_of, told_split
 from headcount.train.run_spec import RunSpec
 
 FIRST_SEED, LR, BATCH = 6500, 3e-3, 32
@@ -115,6 +115,7 @@ class Measured:
             "learned": self.predicted.accuracy, "floor": None,
             "reached": self.predicted.reached(p.task),
             "lesser": self.lesser and self.lesser.accuracy, "seeds": len(self.predicted.losses),
+            "seeds_reached": self.predicted.seeds_reached(p.task),
             "outcome": str(self.outcome),
         }  # fmt: skip
 
@@ -138,6 +139,10 @@ class Predictions:
                 f"{told}: {row.outcome} ({share_right(row.predicted.accuracy or 0)} right"
                 + (f"; without {p.less} {share_right(lesser)})." if lesser is not None else ").")
             )
+        both = [(row.prediction.task, (("", row.predicted), ("with a part less", row.lesser)))
+                for row in self.rows]  # fmt: skip
+        said += told_split((f"{task.name} {how}".strip(), learned, task) for task, arms in both
+                           for how, learned in arms if learned is not None)  # fmt: skip
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:

@@ -42,7 +42,15 @@ from headcount.studies.contenders import (
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import linear_kernel, recurrence_floor
-from headcount.studies.trials import Learned, by_looks, learned, recipe, spec_of, trained
+from headcount.studies.trials import (
+    Learned,
+    by_looks,
+    learned,
+    recipe,
+    spec_of,
+    told_split,
+    trained,
+)
 from headcount.theory.rounding import Dtype
 from headcount.train.run_spec import RunSpec
 
@@ -135,6 +143,7 @@ class Rival:
             "floor": self.floor.approximation, "precision": self.floor.precision,
             "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
             "reached": self.reached, "cause": str(self.cause), "seeds": len(self.learned.losses),
+            "seeds_reached": self.learned.seeds_reached(self.task),
             **dataclasses.asdict(self.size),
         }  # fmt: skip
 
@@ -164,6 +173,7 @@ class Rivals:
             if missed:
                 rest = f" and {len(missed) - 8} more" if len(missed) > 8 else ""
                 said.append(f"Missed for {cause}: {', '.join(missed[:8])}{rest}.")
+        said += told_split((f"{r.model} on {r.task.name}", r.learned, r.task) for r in self.rows)
         unknown_ = sum(r.cause is Cause.UNKNOWN for r in self.rows)
         if unknown_:
             said.append(f"In {unknown_} of {len(self.rows)} cases no weights of that size are known"

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,28 @@ class Learned:
         return float(np.median(self.accuracies)) if self.accuracies else None
 
     def reached(self, task: MemoryTask) -> bool:
+        """By the median seed."""
         return task.reached(self.loss, self.accuracy)
+
+    def seeds_reached(self, task: MemoryTask) -> int:
+        rights = self.accuracies or (None,) * len(self.losses)
+        return sum(task.reached(*pair) for pair in zip(self.losses, rights, strict=True))
 
     def settled(self, task: MemoryTask) -> bool:
         """Do all seeds say the same?"""
-        rights = self.accuracies or (None,) * len(self.losses)
-        return len({task.reached(*pair) for pair in zip(self.losses, rights, strict=True)}) == 1
+        return self.seeds_reached(task) in (0, len(self.losses))
+
+    def split(self, task: MemoryTask) -> str:
+        """'6 of 10' seeds reach it, where they do not agree."""
+        if self.settled(task):
+            return ""
+        return f"{self.seeds_reached(task)} of {len(self.losses)}"
+
+
+def told_split(rows: Iterable[tuple[str, Learned, MemoryTask]]) -> list[str]:
+    """A sentence on whatever some seeds reach and others do not; none where all agree."""
+    told = [f"{name} ({each.split(task)})" for name, each, task in rows if each.split(task)]
+    return [f"Seeds do not agree, so many reach it: {', '.join(told)}."] if told else []
 
 
 def recipe(task: MemoryTask, steps: int, lr: float, effort: str, batch: int = 64) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of, linear_kernel
 from headcount.studies.rivals import FIRST_SEED, Effort, Minimum, minimum_of
-from headcount.studies.trials import Learned, by_looks, spec_of
+from headcount.studies.trials import Learned, by_looks, spec_of, told_split
 from headcount.train.run_spec import RunSpec, read_model
 
 # One model instead of eight: the full profile has time for more steps and seeds.
@@ -91,8 +91,9 @@ class ZooRow:
             "interval": found and found.interval.to_json(), 
             "floor": self.floor.approximation, "precision": self.floor.precision,
             "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
-            "reached": self.reached, "layers": self.layers, "parameters": self.parameters,
-            "refused": self.refused,
+            "reached": self.reached, "seeds": found and len(found.losses),
+            "seeds_reached": found and found.seeds_reached(self.task),
+            "layers": self.layers, "parameters": self.parameters, "refused": self.refused,
         }  # fmt: skip
 
 
@@ -127,6 +128,8 @@ class ZooProfile:
             for row in self.rows
             if row.spare_layers and row.minimum is not None
         ]
+        asked = [row for row in self.rows if not row.refused]
+        said += told_split((row.task.name, row.learned, row.task) for row in asked)
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
