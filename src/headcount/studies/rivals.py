@@ -219,6 +219,7 @@ def rivals(
             for key, size in sizes.items()
         }
         found = by_looks(runs, by_name, effort.seeds, place, held, say)
+    say("what is known without training: floors, and the smallest model of each memory")
     rows = [
         Rival(by_name[key[0]], key[1], sizes[key].cost, got,
               floor_of(by_name[key[0]], key[1], sizes[key].modes), minimum_of(by_name[key[0]]))

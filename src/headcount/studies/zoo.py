@@ -266,6 +266,8 @@ def _trained(
     with kept(engine) as held:
         got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", held, say)
     for task in tasks:
+        if minima:
+            say(f"the smallest model known for {task.name}")
         minimum = minimum_of(task) if minima else None
         if task.name in refused:
             rows.append(ZooRow(task, Learned(()), minimum, refused=refused[task.name]))
