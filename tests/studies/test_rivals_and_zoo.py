@@ -160,6 +160,7 @@ def test_names_are_checked_and_runs_counted():
     assert len(planned(["lag-1"], ["gru", "ssm"], "parameters", "smoke")) == 2 * 5
     every = zoo_module.planned("gru", None, "laptop")
     assert len({spec.memory.to_plain()["kind"] for spec in every}) > 5  # the whole collection
+    assert len(every) == (2 + 5) * len(COLLECTION)  # two learning rates on a pilot seed, 5 seeds
 
 
 def test_more_seeds_are_run_only_where_seeds_do_not_agree(monkeypatch):

@@ -17,7 +17,7 @@ holds any kernel (`known_floors.modes_of`); with fewer its floor is that of `fit
 import dataclasses
 import enum
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,7 @@ from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.model.cost import Cost
 from headcount.studies.collection import SHARE, MemoryTask, chosen
-from headcount.studies.contenders import (
-    CONTENDERS,
-    LOCAL,
-    Measure,
-    Sized,
-    amount,
-    cost_of,
-    maker,
-    sized,
-)
+from headcount.studies.contenders import CONTENDERS, LOCAL, Measure, amount, cost_of, maker, sized
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import linear_kernel, recurrence_floor
@@ -213,10 +204,11 @@ def rivals(
     place = _ready(folder)
     by_name = {task.name: task for task in tasks}
     with kept(engine) as held:
-        rates = _pilot(tasks, sizes, effort, place, held, say)
+        fields = {key: size.model for key, size in sizes.items()}
+        rates = pilot(by_name, fields, effort, place, held, say)
         runs = {
-            key: functools.partial(_runs, by_name[key[0]], size.model, effort, rates[key])
-            for key, size in sizes.items()
+            key: functools.partial(seeds_of, by_name[key[0]], model, effort, rates[key])
+            for key, model in fields.items()
         }
         found = by_looks(runs, by_name, effort.seeds, place, held, say)
     say("what is known without training: floors, and the smallest model of each memory")
@@ -237,10 +229,7 @@ def planned(
     for task in chosen(list(memories or effort.memories)):
         for name in models or effort.contenders:
             model = sized(name, task, measure, budget(task, measure)).model
-            specs += _runs(task, model, effort, effort.rates[0], effort.seeds[0])
-            if len(effort.rates) > 1:
-                trains = [effort.recipe(task, lr) for lr in effort.rates]
-                specs += [spec_of(task, model, train, PILOT_SEED) for train in trains]
+            specs += planned_of(task, model, effort)
     return specs
 
 
@@ -255,32 +244,39 @@ def _ready(folder: str | Path) -> Path:
     return place / "runs.sqlite"
 
 
-def _runs(
-    task: MemoryTask, model: dict[str, Any], effort: Effort, lr: float, seeds: int
+def seeds_of(
+    task: MemoryTask, model: Mapping[str, Any], effort: Effort, lr: float, seeds: int
 ) -> list[RunSpec]:
+    """The registered runs of one model on one memory."""
     train = effort.recipe(task, lr)
     return [spec_of(task, model, train, FIRST_SEED + i) for i in range(seeds)]
 
 
-def _pilot(
-    tasks: Sequence[MemoryTask], sizes: dict[tuple[str, str], Sized], effort: Effort, store: Path,
-    engine: AbstractEngine | None, say: Say,
+def planned_of(task: MemoryTask, model: Mapping[str, Any], effort: Effort) -> list[RunSpec]:
+    """Pilot and first look of one model on one memory."""
+    return [*_tries(task, model, effort).values(),
+            *seeds_of(task, model, effort, effort.rates[0], effort.seeds[0])]  # fmt: skip
+
+
+def pilot(
+    tasks: Mapping[str, MemoryTask], models: Mapping[tuple[str, str], Mapping[str, Any]],
+    effort: Effort, store: Path, engine: AbstractEngine | None, say: Say,
 ) -> dict[tuple[str, str], float]:  # fmt: skip
-    """The learning rate of each contender on each memory, by one pilot seed."""
+    """The learning rate of each (memory, model), by one pilot seed."""
+    tried = {key: _tries(tasks[key[0]], model, effort) for key, model in models.items()}
+    specs = [spec for each in tried.values() for spec in each.values()]
+    finals = trained(specs, store, engine, say) if specs else {}
+    losses = {key: {lr: learned([spec], finals).loss for lr, spec in each.items()}
+              for key, each in tried.items()}  # fmt: skip
+    return {key: min(each, key=each.__getitem__, default=effort.rates[0])
+            for key, each in losses.items()}  # fmt: skip
+
+
+def _tries(task: MemoryTask, model: Mapping[str, Any], effort: Effort) -> dict[float, RunSpec]:
+    """A pilot run for each learning rate, where there is a choice."""
     if len(effort.rates) == 1:
-        return dict.fromkeys(sizes, effort.rates[0])
-    by_name = {task.name: task for task in tasks}
-    tried = {
-        (key, lr): spec_of(by_name[key[0]], size.model, effort.recipe(by_name[key[0]], lr),
-                           PILOT_SEED)
-        for key, size in sizes.items()
-        for lr in effort.rates
-    }  # fmt: skip
-    finals = trained(list(tried.values()), store, engine, say)
-    return {
-        key: min(effort.rates, key=lambda lr: learned([tried[key, lr]], finals).loss)
-        for key in sizes
-    }
+        return {}
+    return {lr: spec_of(task, model, effort.recipe(task, lr), PILOT_SEED) for lr in effort.rates}
 
 
 @functools.lru_cache(maxsize=256)

@@ -41,15 +41,16 @@ from headcount.studies.contenders import CONTENDERS, Measure, cost_of, maker
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of, linear_kernel
-from headcount.studies.rivals import FIRST_SEED, Effort, Minimum, minimum_of
-from headcount.studies.trials import Learned, by_looks, spec_of, told_split
+from headcount.studies.rivals import Minimum, minimum_of, pilot, planned_of, seeds_of
+from headcount.studies.trials import Learned, by_looks, told_split
 from headcount.train.run_spec import RunSpec, read_model
 
-# One model instead of eight: the full profile has time for more steps and seeds.
+# One model instead of eight: there is time for more steps and seeds.
 EFFORTS = rivals.EFFORTS | {
+    Profile.LAPTOP: dataclasses.replace(rivals.EFFORTS[Profile.LAPTOP], steps=2000),
     Profile.FULL: dataclasses.replace(
         rivals.EFFORTS[Profile.FULL], steps=10_000, seeds=(10, 20), batch=64
-    )
+    ),
 }
 TEST_SEED, TESTS, BATCH = 4242, 10, 200
 Predictor = Callable[[np.ndarray], Any]
@@ -213,7 +214,7 @@ def planned(
     _fields(model, tasks[0])  # an unknown model is no memory's fault
     for task in tasks:
         with contextlib.suppress(InputError):
-            specs += _specs(model, task, effort, effort.seeds[0])
+            specs += planned_of(task, _fitting(model, task), effort)
     return specs
 
 
@@ -223,14 +224,11 @@ def _tasks(memories: Sequence[str] | None, profile: Profile) -> tuple[MemoryTask
     return chosen(list(memories or few))
 
 
-def _specs(
-    model: str | Mapping[str, Any], task: MemoryTask, effort: Effort, seeds: int
-) -> list[RunSpec]:
-    """The seeds of the model on a memory; what does not fit it is refused."""
+def _fitting(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:
+    """The fields of the model for a memory; what does not fit it is refused."""
     fields = _fields(model, task)
     cost_of(task, fields)  # builds it
-    train = effort.recipe(task, effort.rates[0])
-    return [spec_of(task, fields, train, FIRST_SEED + i) for i in range(seeds)]
+    return fields
 
 
 def _floor(task: MemoryTask, fields: Mapping[str, Any]) -> Floor:
@@ -251,20 +249,26 @@ def _trained(
     engine: AbstractEngine | None, minima: bool, say: Say,
 ) -> ZooProfile:  # fmt: skip
     effort = EFFORTS[profile]
-    runs, refused, rows = {}, {}, []
+    models: dict[tuple[str, str], dict[str, Any]] = {}
+    refused, rows = {}, []
     _fields(model, tasks[0])  # an unknown model is no memory's fault
     for task in tasks:
         try:
-            _specs(model, task, effort, 1)
-            runs[task.name, ""] = functools.partial(_specs, model, task, effort)
+            models[task.name, ""] = _fitting(model, task)
         except InputError as error:
             refused[task.name] = str(error)
     asked = f"{model} on {len(tasks)} memories"
-    require(runs, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}")
+    require(
+        models, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}"
+    )
     by_name = {task.name: task for task in tasks}
     folder.mkdir(parents=True, exist_ok=True)  # what is refused leaves nothing behind
     with kept(engine) as held:
-        got = by_looks(runs, by_name, effort.seeds, folder / "runs.sqlite", held, say)
+        store = folder / "runs.sqlite"
+        rates = pilot(by_name, models, effort, store, held, say)
+        runs = {key: functools.partial(seeds_of, by_name[key[0]], fields, effort, rates[key])
+                for key, fields in models.items()}  # fmt: skip
+        got = by_looks(runs, by_name, effort.seeds, store, held, say)
     for task in tasks:
         if minima:
             say(f"the smallest model known for {task.name}")
@@ -272,7 +276,7 @@ def _trained(
         if task.name in refused:
             rows.append(ZooRow(task, Learned(()), minimum, refused=refused[task.name]))
             continue
-        fields = _fields(model, task)
+        fields = models[task.name, ""]
         layers, size = int(fields.get("layers", 1)), cost_of(task, fields).parameters
         rows.append(ZooRow(task, got[task.name, ""], minimum, layers, size,
                            floor=_floor(task, fields)))  # fmt: skip
