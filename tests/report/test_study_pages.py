@@ -7,7 +7,7 @@ import pytest
 
 from headcount.lab.study import Profile
 from headcount.model.cost import Cost
-from headcount.report import finite_sample_page, rivals_page, robustness_page
+from headcount.report import finite_sample_page, rivals_page, robustness_page, zoo_page
 from headcount.report.study_page import write_page
 from headcount.studies.collection import by_name
 from headcount.studies.contenders import Measure
@@ -77,7 +77,7 @@ def mad():
         (finite, finite_sample_page.page, ["estimation", "enough:", "takes about 250 samples"]),
         (rivals, rivals_page.page, ["optimisation", "exp-fast"]),
         (robustness, robustness_page.page, ["optimiser (1 of 1)", "refuted", "no dots"]),
-        (zoo, rivals_page.zoo_page, ["real tokens", "gru reaches 1 of 2 memories."]),
+        (zoo, zoo_page.page, ["real tokens", "gru reaches 1 of 2 memories."]),
         (mad, rivals_page.mad_page, ["holds", "multi-query recall"]),
     ],
     ids=["finite-sample", "rivals", "robustness", "zoo", "mad"],

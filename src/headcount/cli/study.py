@@ -238,14 +238,14 @@ def zoo(
             _print_collection(rows)
         return
     require(model, "no model", "a model", "for example headcount zoo gru:width=32")
-    from headcount.report.rivals_page import zoo_page
+    from headcount.report.zoo_page import page
     from headcount.studies import zoo as verb
 
     ways.carry_out(
         "zoo",
         lambda: verb.planned(str(model), memories, ways.profile),
         functools.partial(verb.zoo, str(model), memories, minima=minima),
-        zoo_page,
+        page,
     )
 
 

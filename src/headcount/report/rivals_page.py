@@ -1,4 +1,4 @@
-"""The pages of rivals, of the zoo and of MAD's tasks: what each model leaves on each memory."""
+"""The pages of rivals and of MAD's tasks: what each model leaves on each memory."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +15,6 @@ from headcount.studies.collection import MemoryTask, share_right
 from headcount.studies.mad_tasks import Predictions
 from headcount.studies.rivals import Rivals
 from headcount.studies.trials import Learned
-from headcount.studies.zoo import ZooProfile
 
 TINY = 1e-4  # smaller losses look alike in the picture
 
@@ -91,23 +90,6 @@ def page(found: Rivals) -> StudyPage:
     return StudyPage(StudyKind.RIVALS, title, found.sentences(),
                      figure(squares, StudyKind.RIVALS), CAPTION, columns, rows,
                      profile=found.profile)  # fmt: skip
-
-
-def zoo_page(found: ZooProfile) -> StudyPage:
-    columns = ("memory", "left", "accuracy", "reached", "layers", "fewest known", "parameters",
-               "smallest known", "refused")  # fmt: skip
-    rows = []
-    for r in found.rows:
-        low = r.minimum
-        left, right = (None, None) if r.refused else (r.learned.loss, r.learned.accuracy)
-        known = (low.layers, low.parameters) if low else (None, None)
-        yes = "yes" if r.reached else "no"
-        rows.append(
-            (r.task.name, left, right, yes, r.layers, known[0], r.parameters, known[1], r.refused)
-        )
-    squares = [Square(r.task, found.model, r.learned) for r in found.rows if not r.refused]
-    return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(),
-                     figure(squares, StudyKind.ZOO), CAPTION, columns, rows)  # fmt: skip
 
 
 def mad_page(found: Predictions) -> StudyPage:

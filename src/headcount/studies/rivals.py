@@ -99,6 +99,7 @@ class Minimum:
     heads: int
     parameters: int
     construction: str
+    layers_proved: int = 1  # no model of its kind has fewer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -319,10 +320,12 @@ def minimum_of(task: MemoryTask) -> Minimum | None:
     from headcount.construct.plan import plan
 
     try:
-        best = plan(task.target, tol=0.1, length=task.length).recommended
+        made = plan(task.target, tol=0.1, length=task.length)
     except HeadcountError:
         return None
+    best = made.recommended
     if best is None or best.architecture is None or best.parameters is None:
         return None
     a = best.architecture
-    return Minimum(a.layers, a.heads, best.parameters, best.construction)
+    proved = {each.size: each.least for each in made.minimum}
+    return Minimum(a.layers, a.heads, best.parameters, best.construction, proved.get("layers", 1))

@@ -125,7 +125,8 @@ class ZooProfile:
     def sentences(self) -> tuple[str, ...]:
         said = [f"{self.model} reaches {self.reached} of {len(self.rows)} memories."]
         said += [
-            f"On {row.task.name} it uses {row.layers} layers where {row.minimum.layers} suffice."
+            f"On {row.task.name} it uses {row.layers} layers where {row.minimum.layers} suffice"
+            f" ({row.minimum.layers_proved} proved least for models of that kind)."
             for row in self.rows
             if row.spare_layers and row.minimum is not None
         ]
