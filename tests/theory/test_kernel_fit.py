@@ -138,7 +138,7 @@ def test_progress_is_told():
 
 
 def test_an_interrupted_bound_keeps_the_fit(monkeypatch):
-    def interrupted(*arguments):
+    def interrupted(*arguments, **named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("headcount.theory.bounds.lower_bound", interrupted)

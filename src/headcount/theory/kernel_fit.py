@@ -232,7 +232,8 @@ def _certified(problem: Problem, result: KernelFit) -> KernelFit:
     from headcount.theory.bounds import lower_bound
 
     try:
-        bound = lower_bound(problem, result.heads)
+        reached = float(result.errors.absolute[result.norm])
+        bound = lower_bound(problem, result.heads, reached=reached)
     except KeyboardInterrupt:
         return dataclasses.replace(
             result,

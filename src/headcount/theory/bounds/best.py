@@ -21,7 +21,7 @@ from headcount.theory.problem import Problem
 
 MOST_HEADS = 20  # zero counting: residuals of more heads meet the rounding of doubles
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
-
+NEAR = 1.01  # what is reached over what is proved
 
 QUICK_HEADS = 10  # a squeeze of rates of more heads takes longer than the search for a fit
 
@@ -34,14 +34,18 @@ class Effort(enum.StrEnum):
 
 
 # splits of a search tree by number of heads
-SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 600, 3: 500, 4: 1200}}
+SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 300, 3: 400, 4: 700, 5: 800, 6: 600}}
 
 
 @one_thread()
-def lower_bound(problem: Problem, heads: int | None = None, effort: Effort = Effort.QUICK) -> Claim:
+def lower_bound(
+    problem: Problem, heads: int | None = None, effort: Effort = Effort.QUICK,
+    reached: float = math.inf,
+) -> Claim:  # fmt: skip
     """The largest proved error of `heads` heads (None: any number) within the problem's budget.
 
-    `effort`: more time may prove more, never less. The claim's scope says what it holds for, which
+    `effort`: more time may prove more. `reached`: the error of heads that are known, which a search
+    for a proof aims at; it is not trusted. The claim's scope says what it holds for, which
     may be more than was asked: `heads` is None where their number was not used, `weight` inf where
     the budget was not.
     """
@@ -61,16 +65,16 @@ def lower_bound(problem: Problem, heads: int | None = None, effort: Effort = Eff
         if heads is not None and heads <= MOST_HEADS:
             found.append(_by_heads(problem, heads, effort, _best(found).value))
         splits = SPLITS[effort].get(heads or 0, 0) if np.isfinite(problem.budget) else 0
-        if heads is not None and splits and not _settled(_best(found)):
-            found.append(branch_claim(problem, heads, splits))
+        if heads is not None and splits and not _settled(_best(found), reached):
+            found.append(branch_claim(problem, heads, splits, reached))
     best = _best(found)
     assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
     return best
 
 
-def _settled(best: Claim) -> bool:
-    """Is nothing to be gained over this bound?"""
-    return best.method == "squeeze" and is_tight(best)
+def _settled(best: Claim, reached: float) -> bool:
+    """Is next to nothing to be gained over this bound?"""
+    return reached <= NEAR * best.value or (best.method == "squeeze" and is_tight(best))
 
 
 def _by_heads(problem: Problem, heads: int, effort: Effort, wanted: float) -> Claim | None:

@@ -176,7 +176,7 @@ def gauss(exponent: arb, heads: int, start: arb) -> Curves:
         tuple(start + i for i in range(n)), tuple(b.log().mid() for b in rates),
         tuple(x.mid() for x in a),
     )  # fmt: skip
-    return _newton(exponent, rough, rough.places, 6 * NEWTON, EXACT)
+    return interpolated(exponent, rough, rough.places, 6 * NEWTON, EXACT)
 
 
 def through(exponent: arb, places: Sequence[arb], known: Curves) -> Curves:
@@ -188,7 +188,7 @@ def through(exponent: arb, places: Sequence[arb], known: Curves) -> Curves:
         spots = [(x + to * (y - x)).exp().mid() for x, y in zip(begin, end, strict=True)]
         try:
             enough = EXACT if to == 1 else ROUGH
-            known, done, step = _newton(exponent, known, spots, NEWTON, enough), to, 1.5 * step
+            known, done, step = interpolated(exponent, known, spots, NEWTON, enough), to, 1.5 * step
         except Lost:
             step /= 2
             if step < SHORTEST:
@@ -196,9 +196,10 @@ def through(exponent: arb, places: Sequence[arb], known: Curves) -> Curves:
     return known
 
 
-def _newton(
-    exponent: arb, start: Curves, places: Sequence[arb], most: int, enough: float
+def interpolated(
+    exponent: arb, start: Curves, places: Sequence[arb], most: int, enough: float = EXACT
 ) -> Curves:
+    """The sum through s^-p at `places` by `most` of Newton's steps from one nearby."""
     logs, a = list(start.log_rates), list(start.coefficients)
     H, scale = len(logs), [t**exponent for t in places]
     for _ in range(most):

@@ -94,17 +94,25 @@ def _stays_below(
 ) -> bool:  # fmt: skip
     """sign * g <= level on every slot of every vector?"""
     used = sorted(wanted)
-    ends = {x for slots in wanted.values() for low, high, _ in slots for x in (low, high)}
+    slots_of = {i: set(wanted[i]) for i in used}
+    ends = {x for slots in slots_of.values() for low, high, _ in slots for x in (low, high)}
     points = sorted(x for x in ends if x < math.inf)
     frame = _Frame(family, edges)
     largest = max(float(abs(v)) for i in used for v in vectors[i])
     small = TINY * min(float(x) for x in levels.values()) / largest
-    table = arb_mat([[vectors[i][b] for i in used] for b in range(len(edges) - 1)])
     for i in used:  # a slot of one rate is no part of an interval
-        for low, _, sign in {slot for slot in wanted[i] if slot[0] == slot[1]}:
+        for low, _, sign in {slot for slot in slots_of[i] if slot[0] == slot[1]}:
             if not sign * frame.value(low, vectors[i]) <= levels[i]:
                 return False
     for begin, end in itertools.pairwise([*points, math.inf]):
+        # no slot begins or ends inside: it holds all of the interval, or at most an end of it
+        signs = {
+            i: {s for low, high, s in slots_of[i] if low <= begin and end <= high} for i in used
+        }
+        asked = [i for i in used if signs[i]]
+        if not asked and end < math.inf:
+            continue
+        table = arb_mat([[vectors[i][b] for i in asked] for b in range(len(edges) - 1)])
         left = begin
         while left < end:
             if end == math.inf and all(frame.ends_below(left, vectors, wanted, levels)):
@@ -113,11 +121,10 @@ def _stays_below(
                 return False
             half = frame.half_width(left, end, small)
             polys, rest = frame.taylor(left, half) * table, frame.remainder(left, half)
-            for n, i in enumerate(used):
-                signs = {s for low, high, s in wanted[i] if low <= left and left + 2 * half <= high}
+            for n, i in enumerate(asked):
                 room = levels[i] - rest * arb(largest)
                 poly = [polys[k, n] for k in range(DEGREE)]
-                if not all(frame.below([s * v for v in poly], room) for s in signs):
+                if not all(frame.below([s * v for v in poly], room) for s in signs[i]):
                     return False
             left += 2 * half
     return False
@@ -167,8 +174,9 @@ class _Frame:
         rows, terms = [], self.curve(left + half)
         starts = [e - self.edges[0] for e in self.edges]
         for k in range(DEGREE):
-            rows.append([sum(terms[a:b], arb(0)) for a, b in itertools.pairwise(starts)])
-            terms = [t * x / (k + 1) for t, x in zip(terms, steps, strict=True)]
+            down = 1 / arb(math.factorial(k))
+            rows.append([down * sum(terms[a:b], arb(0)) for a, b in itertools.pairwise(starts)])
+            terms = [t * x for t, x in zip(terms, steps, strict=True)]
         return arb_mat(rows)
 
     def ends_below(

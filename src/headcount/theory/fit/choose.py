@@ -24,6 +24,7 @@ from headcount.core.errors import require
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.closed_forms import closed_forms, quadrature_rates
+from headcount.theory.fit.by_places import by_places
 from headcount.theory.fit.fewest import doubling, fewest
 from headcount.theory.fit.from_above import FEW, exchange, from_above, optimal_rates
 from headcount.theory.fit.path import levels, nothing
@@ -43,6 +44,8 @@ Progress = Callable[[str], None]
 SMOOTH_ENOUGH = 1e-6
 # the same with a budget, whose valley has many side arms: what float32 weights would not show
 ENOUGH = 1e-7
+# and below which float64 programs no longer see what they gain
+DIGITS_END = 1e-8
 # sum|a| that a search without budget may use, relative to the kernel's largest value
 ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
@@ -166,6 +169,10 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
         if error < least and head_sum.within(problem.budget):
             best, least = Fit(head_sum, method), error
             yield best
+    if best is not None and least < DIGITS_END * norm_of(full.target, full.norm):
+        for head_sum in by_places(problem, best.head_sum):
+            if head_sum.within(problem.budget):
+                yield Fit(head_sum, f"{best.method}, then places of exactness")
 
 
 def search(
