@@ -132,6 +132,20 @@ def test_studies_and_what_is_found(client, ask):
     assert "sandbox" in figure.headers["content-security-policy"]
 
 
+def test_a_report_is_opened_alone(client, root):
+    """Whatever a report.html holds: it runs nothing, and nothing else is opened so."""
+    page = root / "report" / "report.html"
+    page.write_text("<title>mine</title><script>alert(1)</script>")
+    found = client.get("/api/report", params={"name": "report/report.html"})
+    assert (found.status_code, "mine" in found.text) == (200, True)
+    policy = found.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert policy.endswith("sandbox")
+    (root / "report" / "other.html").write_text("x")
+    for name in ("report/other.html", "report/verdicts.json", "report", "", "../report.html"):
+        assert client.get("/api/report", params={"name": name}).status_code in (404, 422)
+
+
 def test_another_study(ask, root):
     status, found = ask("study", folder="map")
     assert (status, found["kind"], found["map"]) == (200, "robustness", [])

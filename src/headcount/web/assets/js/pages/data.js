@@ -2,6 +2,7 @@
 
 import { upload } from "../api.js";
 import { h, number, replace, save, table } from "../dom.js";
+import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
 
@@ -14,7 +15,7 @@ export function show(main) {
   const input = h("input", { type: "file", accept: ".csv,.npy,.npz,.txt,.jsonl", id: "file", onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("div", { class: "drop" }, h("p", {}, h("b", {}, "Drop a file here"), " with your sequences: .csv, .npy, .npz, .txt or .jsonl, up to 32 MB."),
     h("p", {}, h("label", { for: "file" }, "or choose one: "), input),
-    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example")),
+    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example: a series that depends on 2 and 7 steps back")),
     h("p", { class: "hint" }, "A number per line, or columns with a header; the last column is predicted from its past and the others'. A text is read as words."));
   const take = async (file) => {
     replace(result);
@@ -27,8 +28,7 @@ export function show(main) {
   for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.remove("over"); });
   zone.addEventListener("drop", (e) => { const file = e.dataTransfer.files[0]; if (file) take(file); });
-  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "The file is read on this machine, by the server that you started. Nothing is kept. ",
-    "The answer names the lags that count, with error rates that hold, and the Transformer that such a memory needs."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
+  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "Which earlier values does the next one depend on, and what Transformer does that need? The file is read on this machine, by the server that you started; nothing is kept."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
 }
 
 /** A series whose next value depends on 2 and 7 steps back, the same each time. */
@@ -40,7 +40,7 @@ function example() {
     return sum - 3;
   };
   const x = [];
-  for (let t = 0; t < 300; t++) x.push(0.5 * (x[t - 2] ?? 0) - 0.4 * (x[t - 7] ?? 0) + noise());
+  for (let t = 0; t < 400; t++) x.push(0.4 * (x[t - 2] ?? 0) - 0.35 * (x[t - 7] ?? 0) + noise());
   return new File([`x\n${x.map((v) => v.toFixed(4)).join("\n")}\n`], "example.csv");
 }
 
@@ -50,7 +50,7 @@ function draw(result, name, found) {
   const unit = found.method.tokens ? "held-out nats" : "held-out partial R²";
   replace(result, h("div", { class: "card", id: "answer" }, h("h2", {}, name),
     h("p", { class: "answer" }, found.sentence),
-    found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${found.advice.claim.words}.`) : null,
+    found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${sentence(found.advice.claim.words)}.`) : null,
     h("p", { class: "hint" }, found.closing),
     h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"))),
   pictures(found),
@@ -67,7 +67,7 @@ function pictures(found) {
   const chosen = new Set(found.lags.map((l) => `${l.channel} ${l.lag}`)), made = [];
   const named = (wanted) => found.profile.filter(([channel, lag]) => chosen.has(`${channel} ${lag}`) === wanted);
   const stems = (name, color, rows) => ({ name, kind: "stem", color, x: rows.map((r) => r[1]), y: rows.map((r) => r[2]) });
-  if (found.profile.length > 1) made.push(figure({ title: "What each lag shows by itself", x: { label: "lag" }, y: { label: "z" }, height: 200,
+  if (found.profile.length > 1) made.push(figure({ title: "What each lag shows by itself", x: { label: "lag" }, y: { label: "z-score" }, height: 200,
     series: [stems("lag", "var(--c6)", named(false)), stems("lag that counts", "var(--c1)", named(true))] }));
   if (found.kernel.length > 1 && !found.method.tokens) {
     const lags = found.kernel.map((r) => r[0]), line = (name, sign) => ({ name, kind: "dot", color: "var(--c6)", width: 1.2, x: lags, y: found.kernel.map((r) => r[1] + sign * 1.96 * r[2]) });
