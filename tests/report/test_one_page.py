@@ -40,6 +40,11 @@ def test_short_columns_share_a_line_of_a_phone():
     assert PageTable("T", ("memory", "model"), rows).brief == [True, False]
 
 
+def test_columns_without_names_have_no_labels():
+    made = html(page(tables=[PageTable("How", ("", ""), [("rows", "360")])]))
+    assert "<td>rows</td><td>360</td>" in made
+
+
 def test_a_wide_figure_is_as_wide_as_the_page():
     drawn = PageFigure("f", "Figure", "What it shows.", svg_of(drawing(), "f"), wide=True)
     assert '<figure class="whole">' in html(page(figures=[drawn]))

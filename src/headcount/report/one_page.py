@@ -50,7 +50,7 @@ class PageTable:
     def brief(self) -> list[bool]:
         """Which columns are so short that two of them share a line of a phone."""
         return [
-            all(len(name) + len(cell(row[i])) <= BRIEF for row in self.rows)
+            name != "" and all(len(name) + len(cell(row[i])) <= BRIEF for row in self.rows)
             for i, name in enumerate(self.columns)
         ]
 
