@@ -178,6 +178,12 @@ def test_a_file_is_dropped(window, tmp_path):
     )
     window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
     assert "memory" in window.one("#answer .answer").text
+    window.one("#example").click()
+    window.until(lambda: "lags 2 and 7" in window.one("#answer .answer").text, "no example")
+    assert "sum of lags 2, 7" in window.one("main").text
+    assert "fixed" in window.driver.find_element(
+        By.LINK_TEXT, "Plan this Transformer"
+    ).get_attribute("href")
     picture = tmp_path / "picture.exe"
     picture.write_bytes(b"MZ")
     window.one("#file").send_keys(str(picture))

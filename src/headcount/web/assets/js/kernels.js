@@ -12,11 +12,14 @@ export const PRESETS = [
 const DRAWN = 24;
 
 export const isDrawn = (text) => text.startsWith("[");
-export const asKernel = (text) => isDrawn(text) ? JSON.parse(text) : text;
+export const asKernel = (text) => {
+  if (!isDrawn(text)) return text;
+  try { return JSON.parse(text); } catch { throw new Error(`The kernel “${text.slice(0, 60)}”: expected numbers as [1, 0.5, 0.25]`); }
+};
 
 /** A memory text or mapping for the kernel. */
 export const asMemory = (text) => isDrawn(text)
-  ? { kind: "essential", kernel: { kind: "array", numbers: JSON.parse(text) } } : `essential:kernel=${text}`;
+  ? { kind: "essential", kernel: { kind: "array", numbers: asKernel(text) } } : `essential:kernel=${text}`;
 
 function startOf(text) {
   if (isDrawn(text)) { try { return JSON.parse(text).map(Number); } catch { /* start anew */ } }

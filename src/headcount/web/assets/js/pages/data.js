@@ -10,7 +10,7 @@ export const title = "Your data";
 export const defaults = {};
 const LARGEST = 32 * 1024 * 1024;
 
-export function show(main) {
+export function show(main, state, context) {
   const parts = panel(), result = h("div", {});
   const input = h("input", { type: "file", accept: ".csv,.npy,.npz,.txt,.jsonl", id: "file", onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("div", { class: "drop" }, h("p", {}, h("b", {}, "Drop a file here"), " with your sequences: .csv, .npy, .npz, .txt or .jsonl, up to 32 MB."),
@@ -23,7 +23,7 @@ export function show(main) {
       if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.round(file.size / 1048576)} MB; expected at most 32 MB; send a part of it.`);
       return upload(file, signal);
     });
-    if (found) draw(result, file.name, found);
+    if (found) draw(result, file.name, found, context);
   };
   for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.remove("over"); });
@@ -46,20 +46,22 @@ function example() {
 
 const range = (ends) => ends ? `${number(ends[0])} … ${number(ends[1])}` : "–";
 
-function draw(result, name, found) {
+function draw(result, name, found, context) {
   const unit = found.method.tokens ? "held-out nats" : "held-out partial R²";
   replace(result, h("div", { class: "card", id: "answer" }, h("h2", {}, name),
     h("p", { class: "answer" }, found.sentence),
     found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${sentence(found.advice.claim.words)}.`) : null,
     h("p", { class: "hint" }, found.closing),
-    h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"))),
+    h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"),
+      found.advice?.target ? [h("a", { href: context.link("plan", { memory: found.advice.target, tol: "0.05" }) }, "Plan this Transformer"),
+        h("span", { class: "hint" }, "there, lags count from the last element that is known: one less than here")] : null)),
   pictures(found),
   found.lags.length ? h("div", { class: "card" }, h("h2", {}, "Lags that count"), table(["lag", "channel", unit, "95 % interval", "p (adjusted)", "enters"],
     found.lags.map((l) => [String(l.lag), l.channel, l.effect, range(l.ci), l.p, l.family + (l.partners.length ? ` with lag ${l.partners.join(", ")}` : "")]), { cards: true, caption: "Lags" })) : null,
   found.map.length ? h("div", { class: "card" }, h("h2", {}, "Which lags are read, by what was seen"), table(["level", "value", "lags read", "p (adjusted)"],
     found.map.map((m) => [String(m.level), m.value, m.lags.join(", "), m.p]), { cards: true, caption: "Map" })) : null,
   found.models.length ? h("div", { class: "card" }, h("h2", {}, "Models on held-out rows"), table(["model", "gain", "standard error", ""],
-    found.models.map((m) => [`${m.name} ${m.lags.join(", ")}`, m.gain, m.error, m.chosen ? "chosen" : ""]), { cards: true, caption: "Models", best: (k) => found.models[k].chosen })) : null,
+    found.models.map((m, i) => [found.model_words[i], m.gain, m.error, m.chosen ? "chosen" : ""]), { cards: true, caption: "Models", best: (k) => found.models[k].chosen })) : null,
   found.notes.length ? h("div", { class: "card" }, h("h2", {}, "Notes"), h("ul", {}, found.notes.map((note) => h("li", {}, note.text)))) : null);
 }
 

@@ -16,7 +16,7 @@ const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)"
 const seen = new Map(); // question without heads → heads → answer: the trail of this visit
 
 export function show(main, state, context, outer) {
-  const parts = panel(), result = h("div", {});
+  const parts = panel(), result = h("div", { "data-live": true }); // drawn while the rest is computed
   const heads = h("input", { type: "range", min: 1, max: MOST_HEADS, step: 1, value: state.heads, id: "heads" });
   const count = h("output", { for: "heads", class: "big" }, state.heads);
   const refresh = soon(() => follow(state, parts, result, context));

@@ -92,10 +92,8 @@ const key = (tokens) => h("ul", { class: "legend", "aria-label": "Tokens" }, tok
   h("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, h("circle", { cx: 13, cy: 5, r: v ? 4.4 : 1.5, fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" })), `token ${number(v)}`)));
 
 async function follow(family, state, card, context) {
-  const { result, parts } = card;
-  const memory = memoryOf(family, state);
-  const found = await parts.run((signal) => ask("memory", { memory, length: LENGTH, seed: Number(state.seed) || 0 }, signal));
-  if (found) draw(card, family, state, memory, found, context);
+  const found = await card.parts.run(async (signal) => ask("memory", { memory: memoryOf(family, state), length: LENGTH, seed: Number(state.seed) || 0 }, signal));
+  if (found) draw(card, family, state, memoryOf(family, state), found, context);
 }
 
 function draw(card, family, state, memory, found, context) {

@@ -36,7 +36,10 @@ export function show(main, state, context, outer) {
 }
 
 /** A memory as typed: text, or a mapping in JSON. */
-export const read = (text) => text.startsWith("{") ? JSON.parse(text) : text;
+export const read = (text) => {
+  if (!text.startsWith("{")) return text;
+  try { return JSON.parse(text); } catch { throw new Error(`The memory “${text.slice(0, 60)}”: expected a mapping in JSON, or text as fixed:lags=3+17`); }
+};
 
 async function follow(state, parts, result, context) {
   const found = await parts.run(async (signal) => ask("plan", { memory: read(state.memory), tol: Number(state.tol), dtype: state.dtype, length: Math.round(Number(state.length)) }, signal));
@@ -79,7 +82,7 @@ function draw(result, state, found, parts, context) {
       best ? [h("p", {}, "Take ", h("b", {}, `${counted(best.layers, "layers")}, ${counted(best.heads, "heads")}, bias ${named(best)}`),
         " (", best.attention === "dp-free" ? term("dp-free") : best.attention, `, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
       minima(found, best),
-      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: state.length }) }, "Watch it at work")),
+      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: String(found.length) }) }, "Watch it at work")),
       h("p", { class: "hint" }, "The same on the command line: ", h("code", {}, best.command))]
         : h("p", {}, "The rows say what is proved, and what is undecided."),
       h("p", { class: "hint" }, `${reachable.length} of ${found.rows.length} kinds reach ${found.tol}; ${out ? `${out} proved out of reach` : "none is proved out of reach"}.`)),

@@ -44,7 +44,9 @@ async function follow(state, parts, result) {
   if (found) replace(result, DRAWN[found.kind](found, state), found.report ? h("p", {}, h("a", { href: `api/report?name=${encodeURIComponent(inside(state.folder, "report.html"))}`, target: "_blank", rel: "noopener" }, "Open the whole report"), h("span", { class: "hint" }, ` (${inside(state.folder, "report.html")})`)) : null);
 }
 
-const sentences = (found) => found.sentences.map((s, i) => h("p", { class: i ? "" : "answer" }, s));
+const FIRST = 3; // sentences that stand open
+const sentences = (found) => [found.sentences.slice(0, FIRST).map((s, i) => h("p", { class: i ? "" : "answer" }, s)),
+  found.sentences.length > FIRST ? h("details", {}, h("summary", {}, `More of the answer (${found.sentences.length - FIRST})`), h("ul", {}, found.sentences.slice(FIRST).map((s) => h("li", {}, s)))) : null];
 
 function reproduction(found, state) {
   const counts = found.verdicts.reduce((all, v) => ({ ...all, [v.outcome]: (all[v.outcome] ?? 0) + 1 }), {});
@@ -75,7 +77,7 @@ function robustness(found) {
     return h("td", { class: `num tone-${tone}`, title: `${insight}, ${row}: ${c.outcome}; effect ${number(c.effect)} (${c.scale}), interval ${ends}, ${c.seeds} seed${c.seeds === 1 ? "" : "s"}` }, `${mark} ${number(c.effect, 2)}`);
   };
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
-    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim."),
+    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim; point at a cell for its interval."),
       h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Map of robustness" }, h("table", { class: "map" }, h("caption", {}, "Map of robustness"),
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "variant"), insights.map((i) => h("th", { scope: "col", class: "num" }, i)))),
         h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), insights.map((i) => cell(i, row)))))))),
