@@ -126,6 +126,29 @@ def test_a_plan_and_its_model_at_work(window):
 def test_a_saved_model_and_a_typed_sequence(window):
     window.open("model?folder=lag1&sequence=1+-1+1+-1")
     assert window.one("#moment").text.startswith("Token 4: -1.")
+    typed = window.driver.find_element(By.XPATH, "//label[.='Sequence']/following-sibling::input")
+    typed.send_keys(Keys.CONTROL, "a")
+    typed.send_keys("1 1 -1", Keys.ENTER)
+    window.until(lambda: window.one("#moment").text.startswith("Token 3: -1."), "nothing changed")
+    told = window.one("#steps").text
+    assert "In comes token -1 at position 3" in told
+    assert "token 1 at lag 1" in told
+    assert window.faults() == []
+
+
+def test_a_budget_with_few_heads_has_its_proof(window):
+    window.open("heads?kernel=osc%3A0.05%2C0.3&heads=1&budget=10")
+    window.one("#why summary").click()
+    assert "A tree of cases" in window.one("#why").text
+    assert window.all("#why figure svg path")
+    assert window.faults() == []
+
+
+def test_formulas_are_set(window):
+    window.open("heads?kernel=power%3A1.5&heads=2")
+    labels = [m.get_attribute("aria-label") for m in window.all("form [role=math]")]
+    assert "rho(s) = s^{-exponent}, rho(0) = 0" in labels
+    assert window.run("return document.querySelector('form math msup') !== null")
 
 
 def test_an_error_is_one_line_on_the_page(window):
@@ -155,6 +178,12 @@ def test_a_file_is_dropped(window, tmp_path):
     )
     window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
     assert "memory" in window.one("#answer .answer").text
+    window.one("#example").click()
+    window.until(lambda: "lags 2 and 7" in window.one("#answer .answer").text, "no example")
+    assert "sum of lags 2, 7" in window.one("main").text
+    assert "fixed" in window.driver.find_element(
+        By.LINK_TEXT, "Plan this Transformer"
+    ).get_attribute("href")
     picture = tmp_path / "picture.exe"
     picture.write_bytes(b"MZ")
     window.one("#file").send_keys(str(picture))
@@ -185,7 +214,8 @@ def test_a_static_copy_answers_from_its_files(window, static):
     assert "static copy" in window.one("#static-note").text
     window.one("#heads").send_keys(Keys.ARROW_LEFT)
     window.until(lambda: window.one("#answer").text.startswith("2 lin heads"), "nothing moved")
-    window.one("#heads").send_keys(Keys.END)
+    assert window.one("#heads").get_attribute("max") == "3"  # as far as it was computed
+    window.driver.get(f"{static}#/heads?kernel=lag%3A9")
     window.until(lambda: "examples only" in window.one("[role=alert]").text, "no word of it")
     assert window.faults() == []
 

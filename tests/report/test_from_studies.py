@@ -157,6 +157,8 @@ def test_the_band_is_called_what_it_is():
     assert "the band is its 90% interval" in study_figure(made).caption
     few = dataclasses.replace(made, study=dataclasses.replace(made.study, seeds=SEEDS[:2]))
     assert "from the lowest to the highest seed" in study_figure(few).caption
+    one = dataclasses.replace(made, study=dataclasses.replace(made.study, seeds=SEEDS[:1]))
+    assert study_figure(one).caption.startswith("Learned: one seed.")
 
 
 def test_the_papers_relation_is_told():

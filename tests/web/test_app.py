@@ -3,9 +3,15 @@
 import io
 import zipfile
 
+import numpy as np
 import pytest
 
+from headcount.memory.kernels import kernels
+from headcount.theory.bounds.weight import budget_claim
+from headcount.theory.heads import family
 from headcount.theory.kernel_fit import fit_kernel
+from headcount.theory.problem import Problem
+from headcount.web.views.head_views import evidence
 
 
 def test_a_fit_is_that_of_the_library(ask):
@@ -16,6 +22,37 @@ def test_a_fit_is_that_of_the_library(ask):
     assert found["lower_bound"]["words"] == mine.lower_bound.words()
     assert found["evidence"] == {"kind": "isolated", "places": [2]}
     assert len(found["curves"]["heads"]) == 2
+
+
+EVIDENCE = [  # each kind of proof, and what the page draws of it
+    ({"kernel": "osc:0.05,0.3", "heads": 1, "budget": 10}, "branch", "vectors"),
+    ({"kernel": "power:1.5", "heads": 2}, "squeeze", "y"),
+    ({"kernel": "exp:0.1", "bias": "log", "heads": 3, "budget": 10}, "dual", "y"),
+    ({"kernel": "osc:0.05,0.3", "heads": 2}, "zeros", "blocks"),
+]
+
+
+@pytest.mark.parametrize(("asked", "kind", "drawn"), EVIDENCE)
+def test_every_kind_of_evidence_is_told(ask, asked, kind, drawn):
+    status, found = ask("fit", **asked)
+    assert status == 200, found
+    proof = found["evidence"]
+    assert proof["kind"] == kind
+    assert proof[drawn]
+    if "lags" in proof:
+        lengths = {len(v) for v in proof.get("vectors", [proof.get("y")])}
+        assert lengths == {len(proof["lags"])}
+
+
+def test_a_polynomial_is_drawn_by_lag():
+    """The memory answers the test sequence with 1, and a head with at most `maximum`."""
+    problem = Problem(kernels.build("lag:4"), family("lin"), budget=100.0)
+    claim = budget_claim(problem)
+    proof = evidence(claim)
+    assert proof["y"][proof["lags"].index(4)] in (1, -1)
+    x = np.linspace(0, 1, 501)
+    sums = sum(y * x**lag for lag, y in zip(proof["lags"], proof["y"], strict=True))
+    assert np.abs(sums).max() <= proof["maximum"] * 1.01  # drawn with six digits
 
 
 def test_the_same_question_is_answered_from_memory(client):
@@ -93,6 +130,20 @@ def test_studies_and_what_is_found(client, ask):
     figure = client.get("/api/figure", params={"name": "report/figures/one.svg"})
     assert figure.status_code == 200
     assert "sandbox" in figure.headers["content-security-policy"]
+
+
+def test_a_report_is_opened_alone(client, root):
+    """Whatever a report.html holds: it runs nothing, and nothing else is opened so."""
+    page = root / "report" / "report.html"
+    page.write_text("<title>mine</title><script>alert(1)</script>")
+    found = client.get("/api/report", params={"name": "report/report.html"})
+    assert (found.status_code, "mine" in found.text) == (200, True)
+    policy = found.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert policy.endswith("sandbox")
+    (root / "report" / "other.html").write_text("x")
+    for name in ("report/other.html", "report/verdicts.json", "report", "", "../report.html"):
+        assert client.get("/api/report", params={"name": name}).status_code in (404, 422)
 
 
 def test_another_study(ask, root):

@@ -107,6 +107,7 @@ def test_nothing_outside_the_root_is_read(client, name):
     refused(client.post("/api/study", json={"folder": name}), 422)
     refused(client.post("/api/runs", json={"store": name}), 422)
     assert client.get("/api/figure", params={"name": name}).status_code in (404, 422)
+    assert client.get("/api/report", params={"name": name}).status_code in (404, 422)
 
 
 @pytest.mark.parametrize("path", ["/../secret.json", "/%2e%2e/%2e%2e/app.py", "/js/../../app.py"])

@@ -96,6 +96,24 @@ def test_every_static_question_is_one_that_may_be_asked():
             assert records[question](**values).to_plain() == values
 
 
+def test_the_static_copy_plans_the_examples_of_the_page():
+    text = (assets() / "js" / "pages" / "plan.js").read_text()
+    examples = re.search(r"const EXAMPLES = \[(.*?)\];", text, re.DOTALL)[1]
+    assert tuple(re.findall(r'\["([^"]+)", "', examples)) == static_site.PLANS
+    defaults = re.search(r"defaults = \{(.*?)\}", text)[1]
+    assert f'tol: "{static_site.TOL}"' in defaults
+    assert f'length: "{static_site.LENGTH}"' in defaults
+
+
+def test_a_plan_brings_its_model_into_the_static_copy():
+    values = asked.AskPlan(memory="fixed:lags=1", tol=0.2, length=16).to_plain()
+    best = {"bias": "table", "construction": "folded", "normaliser": "softmax"}
+    ((question, asked_for),) = static_site.recommended(values, {"recommended": best, "length": 16})
+    assert question == "model"
+    assert asked_for["build"]["theorem"] == "folded"
+    assert static_site.recommended(values, {"recommended": None, "length": 16}) == []
+
+
 def test_numbers_are_short():
     assert short_one(1 / 3) == 0.333333
     assert short_one(float("nan")) is None

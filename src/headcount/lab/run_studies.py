@@ -48,6 +48,7 @@ from headcount.train.weights import structure
 FAMILY = 16  # the paper's claims about training: eight insights, trained and contrast
 Known = Mapping[str, Mapping[str, Numbers]]  # study and arm → what is known without training
 Counts = dict[tuple[str, str], int]  # study and arm → seeds to run
+Place = tuple[str, str, str, int]  # study, arm, cell, seed
 Teller = Callable[[Sequence[Verdict]], None]
 
 
@@ -67,7 +68,7 @@ class PlannedRun:
         return self.spec.content_hash
 
     @property
-    def place(self) -> tuple[str, str, str, int]:
+    def place(self) -> Place:
         return self.study, self.arm, self.cell, self.seed
 
 
@@ -78,19 +79,29 @@ def first_counts(studies: Sequence[Study]) -> Counts:
     }
 
 
-def planned(study: Study, counts: Counts | None = None) -> list[PlannedRun]:
-    """The runs of a study: arms x cells x seeds. A seed means the same data in every arm."""
-    told, key = first_counts([study]) if counts is None else counts, study.key
-    # the seed is all that differs: settings are checked once per arm and cell
-    return [
-        PlannedRun(key, arm.name, cell, seed, checked.model_copy(update={"seed": seed}))
-        for arm in study.arms
-        for cell, changes in study.cells.items()
-        for seeds in (study.seeds[: told[key, arm.name]],)
-        if seeds
-        for checked in (RunSpec.from_values({**merged(arm.run, changes), "seed": max(seeds)}),)
-        for seed in seeds
-    ]
+def planned(
+    study: Study, counts: Counts | None = None, before: Mapping[Place, PlannedRun] | None = None
+) -> list[PlannedRun]:
+    """The runs of a study: arms x cells x seeds. A seed means the same data in every arm. Those of
+    an earlier look (`before`) are taken as they are.
+    """
+    told, known = first_counts([study]) if counts is None else counts, before or {}
+    runs = []
+    for arm in study.arms:
+        for cell, changes in study.cells.items():
+            seeds = study.seeds[: told[study.key, arm.name]]
+            places = [(study.key, arm.name, cell, seed) for seed in seeds]
+            new = [place for place in places if place not in known]
+            made: dict[Place, PlannedRun] = {}
+            if new:  # the seed is all that differs: settings are checked once per arm and cell
+                values = {**merged(arm.run, changes), "seed": max(seeds)}
+                checked = RunSpec.from_values(values)
+                made = {
+                    place: PlannedRun(*place, checked.model_copy(update={"seed": place[-1]}))
+                    for place in new
+                }
+            runs += [known.get(place) or made[place] for place in places]
+    return runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,11 +136,12 @@ def run_studies(
     counts = first_counts(studies)
     known: Known | None = None
     decided: dict[str, Verdict] = {}  # by the look that decided: more seeds do not change it
-    made: dict[tuple[str, str, str, int], PlannedRun] = {}  # runs of earlier looks
+    made: dict[Place, PlannedRun] = {}  # runs of earlier looks
+    rows: dict[str, Row] = {}
     while True:
-        plan = (run for study in studies for run in planned(study, counts))
-        runs = [made.setdefault(run.place, run) for run in plan]
-        rows, summary = _swept(runs, store, engine, watch)
+        runs = [run for study in studies for run in planned(study, counts, made)]
+        made = {run.place: run for run in runs}
+        rows, summary = _swept(runs, store, engine, watch, rows)
         known = (numbers or known_numbers)(studies) if known is None else known
         found = judged(studies, runs, rows, known, families or {})
         verdicts = tuple(decided.get(verdict.key, verdict) for verdict in found)
@@ -150,13 +162,20 @@ def run_studies(
 
 
 def _swept(
-    runs: Sequence[PlannedRun], store: Path, engine: AbstractEngine | None, watch: Watcher | None
+    runs: Sequence[PlannedRun],
+    store: Path,
+    engine: AbstractEngine | None,
+    watch: Watcher | None,
+    before: Mapping[str, Row],
 ) -> tuple[dict[str, Row], Summary | None]:
-    """The rows of these runs, by content hash, trained where they are missing."""
+    """The rows of these runs, by content hash, trained where they are missing. A row of an earlier
+    look (`before`) is final and not read again.
+    """
     unique = {run.id: run.spec for run in runs}
     if not unique:  # `rates` trains nothing
         return {}, None
-    rows = _finished(unique, store)
+    rows = {id: before[id] for id in unique if id in before}
+    rows |= _finished({id: spec for id, spec in unique.items() if id not in rows}, store)
     if len(rows) == len(unique):  # a finished command: no plan of the work, no sweep
         if watch is not None:
             watch(Progress(len(unique), before=len(unique)))
@@ -174,7 +193,7 @@ def _swept(
 
 def _finished(unique: Mapping[str, RunSpec], store: Path) -> dict[str, Row]:
     """Whole rows of runs that finished, by content hash."""
-    if not store.exists():
+    if not unique or not store.exists():
         return {}
     with Store(store, read_only=True) as opened:
         found, _ = opened.rows(set(unique))

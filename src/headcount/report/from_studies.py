@@ -233,6 +233,8 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
         else "the band is its 90% interval"
     )
     told = [f"Learned: {mean} over {over}; {ends}."]
+    if len(outcome.study.seeds) == 1:
+        told = [f"Learned: {mean} over cells, one seed." if several else "Learned: one seed."]
     if "cell" in kinds:
         told.append(f"Thin lines: the cells {', '.join(outcome.study.cells)} one by one.")
     if "floor" in kinds:

@@ -20,16 +20,18 @@ from headcount.report.wording import number
 
 FIRST = 3  # sentences of the first screen
 LONGEST = 40  # rows of a table that stands open
+BRIEF = 17  # characters of a name and its value
 
 
 @dataclasses.dataclass(frozen=True)
 class PageFigure:
-    """A drawing as SVG, and what it shows in one sentence."""
+    """A drawing as SVG, and what it shows in one sentence. `wide`: as wide as the page."""
 
     name: str
     title: str
     caption: str
     svg: bytes
+    wide: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,14 @@ class PageTable:
     @property
     def folded(self) -> bool:
         return len(self.rows) > LONGEST
+
+    @property
+    def brief(self) -> list[bool]:
+        """Which columns are so short that two of them share a line of a phone."""
+        return [
+            name != "" and all(len(name) + len(cell(row[i])) <= BRIEF for row in self.rows)
+            for i, name in enumerate(self.columns)
+        ]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,7 +52,9 @@ def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
     figures = []
     made: dict[str, bytes] = {}
     if page.figure is not None:
-        figures.append(PageFigure(FIGURE, page.title, page.caption, svg_of(page.figure, page.kind)))
+        drawn = svg_of(page.figure, page.kind)
+        wide = page.kind is StudyKind.ROBUSTNESS  # a map of many columns
+        figures.append(PageFigure(FIGURE, page.title, page.caption, drawn, wide))
         held = io.BytesIO()
         page.figure.savefig(held, format="png", dpi=150)
         made[f"{FIGURE}.png"] = held.getvalue()

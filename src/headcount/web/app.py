@@ -5,6 +5,7 @@
     GET  /api/found           models, stores and reports below the root
     GET  /api/openapi.json    this interface
     GET  /api/figure          one SVG of a report below the root
+    GET  /api/report          one report.html below the root
     POST /api/draft | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
     POST /api/sweep           stop a sweep, or continue it
@@ -54,6 +55,9 @@ QUESTIONS: dict[str, type[Spec]] = {
 WORKERS, WAITING = 2, 48
 SMALL_BODY = 4096  # bytes
 LARGEST_FIGURE = 4 * 2**20
+LARGEST_REPORT = 16 * 2**20
+# a page of its own that runs nothing and asks nobody: only its own styles and pictures
+ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 GONE = 499  # nobody reads this answer
 
 
@@ -92,6 +96,9 @@ def application(
     async def figure(request: Request) -> Response:
         return await asyncio.to_thread(_figure, opened, request.query_params.get("name", ""))
 
+    async def report(request: Request) -> Response:
+        return await asyncio.to_thread(_report, opened, request.query_params.get("name", ""))
+
     async def question(request: Request) -> Response:
         name = request.path_params["question"]
         if name not in QUESTIONS:
@@ -127,6 +134,7 @@ def application(
         Route("/api/found", _kindly(found)),
         Route("/api/openapi.json", _kindly(schema)),
         Route("/api/figure", _kindly(figure)),
+        Route("/api/report", _kindly(report)),
         Route("/api/diagnose", _kindly(diagnose), methods=["POST"]),
         Route("/api/{question}", _kindly(question), methods=["POST"]),
     ]
@@ -235,5 +243,13 @@ def _figure(root: Root, name: str) -> Response:
     good = path.suffix == ".svg" and path.is_file() and path.stat().st_size <= LARGEST_FIGURE
     if not good:
         raise Refused(404, "no such figure; expected the name of an SVG below the opened folder")
-    policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-    return Response(path.read_bytes(), 200, policy, "image/svg+xml")
+    return Response(path.read_bytes(), 200, {"content-security-policy": ALONE}, "image/svg+xml")
+
+
+def _report(root: Root, name: str) -> Response:
+    """The page that `reproduce` or a study wrote; whatever lies there, it runs nothing."""
+    path = root.inside(name)
+    good = path.name == "report.html" and path.is_file() and path.stat().st_size <= LARGEST_REPORT
+    if not good:
+        raise Refused(404, "no such report; expected a report.html below the opened folder")
+    return Response(path.read_bytes(), 200, {"content-security-policy": ALONE}, "text/html")

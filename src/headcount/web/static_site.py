@@ -29,6 +29,9 @@ FITS: tuple[tuple[str, asked.Bias, int], ...] = (
     ("exp:0.1", "log", 5),
     ("lag:6", "rope", 2),
 )
+# the examples of the page, as it asks them: a test compares
+PLANS = ("fixed:lags=1", "fixed:lags=3+17", "prop42", "essential:kernel=exp:0.5", "parity:lags=1+2")
+TOL, LENGTH = 0.2, 16
 # what the page asks when it is opened
 RULE = {"kind": "table", "lags": [2, 5, 9], "alphabet": [[-1], [0], [1]], "allow_zero": True}
 MEMORIES: tuple[Any, ...] = (
@@ -55,14 +58,31 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
         for certify in (False, True)
     ]
     memories = [asked.AskMemory(memory=memory) for memory in MEMORIES]
-    build = asked.AskBuild(memory="fixed:lags=1", tol=0.2, bias="lin", length=16)
+    build = asked.AskBuild(memory="fixed:lags=1", tol=TOL, bias="lin", length=LENGTH)
+    plans = [asked.AskPlan(memory=memory, tol=TOL, length=LENGTH) for memory in PLANS]
     return [
         ("catalogue", {}),
         *(("fit", fit.to_plain()) for fit in fits),
         *(("memory", memory.to_plain()) for memory in memories),
-        ("plan", asked.AskPlan(memory="fixed:lags=1", tol=0.2, length=16).to_plain()),
+        *(("plan", plan.to_plain()) for plan in plans),
         ("model", asked.AskModel(build=build).to_plain()),
     ]
+
+
+def recommended(values: dict[str, Any], plan: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The model that a plan recommends, at work: what its link on the page asks for."""
+    best = plan["recommended"]
+    if best is None:
+        return []
+    build = asked.AskBuild(
+        memory=values["memory"],
+        tol=values["tol"],
+        bias=best["bias"],
+        theorem=best["construction"],
+        normaliser=best["normaliser"],
+        length=plan["length"],
+    )
+    return [("model", asked.AskModel(build=build).to_plain())]
 
 
 def write_site(folder: Path, say: Callable[[str], None]) -> Site:
@@ -72,7 +92,7 @@ def write_site(folder: Path, say: Callable[[str], None]) -> Site:
     require(ours, f"{folder}", "a new or empty folder, or an earlier site", "choose another place")
     index, size, files = [], 0, {}
     asked_for = questions()
-    for i, (question, values) in enumerate(asked_for):
+    for i, (question, values) in enumerate(asked_for):  # a plan adds its model
         say(f"{question} ({i + 1} of {len(asked_for)})")
         word, content = answer(question, values, str(folder))
         if word != ANSWERED:
@@ -80,6 +100,8 @@ def write_site(folder: Path, say: Callable[[str], None]) -> Site:
         name = f"{question}-{content_hash({'question': question, 'values': values})}.js"
         files[name] = content
         index.append({"question": question, "values": values, "file": name})
+        if question == "plan":
+            asked_for += recommended(values, json.loads(content))
         size += len(content)
     folder.mkdir(parents=True, exist_ok=True)
     for plain in ("app.css", "icon.svg"):

@@ -28,7 +28,7 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
     )
     from headcount.diagnose import diagnose
     from headcount.diagnose.read import read
-    from headcount.diagnose.words import closing
+    from headcount.diagnose.words import closing, model_words
     from headcount.report.diagnosis_page import page
 
     with tempfile.TemporaryDirectory() as work:
@@ -46,4 +46,5 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
             ) from None
         found = diagnose(sequences)
     shown = Path(name).name
-    return finite({**found.to_json(), "closing": closing(found), "page": page(found, shown)})
+    told = {"closing": closing(found), "model_words": [model_words(m) for m in found.models]}
+    return finite({**found.to_json(), **told, "page": page(found, shown)})

@@ -22,6 +22,7 @@ from headcount.web.views.plain_numbers import rows, short, short_one
 DENSE_LAGS = 96  # one by one up to here, then thinned
 FAR_LAGS = 48
 COLLISION_LAGS = 48
+MOST_VECTORS = 4
 SHAPES = {"peak": Peak, "table": Table, "rope": Rotary}
 
 
@@ -125,14 +126,63 @@ def evidence(bound: Claim) -> dict[str, Any]:
     """What the checker of the bound reads, where it can be drawn."""
     held = bound.evidence
     made: dict[str, Any] = {"kind": held.get("kind")}
-    if "y" in held:  # the dual vector: a test sequence on which every such sum of heads is small
-        made["lags"], made["y"] = list(held["lags"])[:DENSE_LAGS], short(held["y"][:DENSE_LAGS])
-        made["maximum"] = short_one(held["maximum"])
-    if "places" in held:  # isolated lags of Theorem A
-        made["places"] = list(held["places"])
-    if "blocks" in held:  # signs of the residual of the best sum
-        made["blocks"] = [list(block) for block in held["blocks"]]
+    made |= DRAWN.get(held.get("kind"), lambda held, first: {})(held, bound.scope.lags.first)
     return made
+
+
+def _dual(held: dict[str, Any], first: int) -> dict[str, Any]:
+    """A test sequence on which every such sum of heads is small."""
+    return {
+        "lags": list(held["lags"])[:DENSE_LAGS],
+        "y": short(held["y"][:DENSE_LAGS]),
+        "maximum": short_one(held["maximum"]),
+    }
+
+
+def _chebyshev(held: dict[str, Any], first: int) -> dict[str, Any]:
+    """The coefficients of a polynomial that stays within 1 on [0, 1]: what a head makes of them is
+    such a value, times a power; the memory answers with the largest coefficient."""
+    start = first + held["lag"] - held["place"]
+    top = abs(held["coefficients"][held["place"]])
+    y = [coefficient / top for coefficient in held["coefficients"]]  # ints of any size
+    return {
+        "lags": list(range(start, start + len(y)))[:DENSE_LAGS],
+        "y": short(np.array(y[:DENSE_LAGS])),
+        "maximum": short_one(1 / top),
+    }
+
+
+def _branch(held: dict[str, Any], first: int) -> dict[str, Any]:
+    """The test sequences of the leaves, each constant on blocks of lags; a few are drawn."""
+    lags = np.arange(held["blocks"][0], held["blocks"][-1])
+    widths = np.diff(held["blocks"])
+    vectors = [np.repeat(vector, widths)[:DENSE_LAGS] for vector in held["vectors"]]
+    return {
+        "lags": lags[:DENSE_LAGS].tolist(),
+        "vectors": rows(np.array(vectors[:MOST_VECTORS])),
+        "leaves": len(vectors),
+    }
+
+
+def _squeeze(held: dict[str, Any], first: int) -> dict[str, Any]:
+    """Signs over lags that change at the places; at a place itself a share between them."""
+    places = np.array(held["places"])
+    lags = np.arange(held["lags"][0], held["lags"][1])[:DENSE_LAGS]
+    signs = (-1.0) ** np.searchsorted(places, lags)
+    y = [None if lag in places else sign for lag, sign in zip(lags, signs, strict=True)]
+    return {"places": places.tolist(), "lags": lags.tolist(), "y": y}
+
+
+DRAWN: dict[Any, Any] = {
+    "dual": _dual,
+    "chebyshev": _chebyshev,
+    "branch": _branch,
+    # isolated lags of Theorem A
+    "isolated": lambda held, first: {"places": list(held["places"])},
+    "squeeze": _squeeze,
+    # signs of the residual of the best sum
+    "zeros": lambda held, first: {"blocks": [list(block) for block in held["blocks"]]},
+}
 
 
 def collision(result: KernelFit, drawn: np.ndarray) -> dict[str, Any] | None:

@@ -131,7 +131,8 @@ def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
     """
     folder = Root(root).inside(asked.folder)
     if (folder / RESULT).is_file():
-        return {"folder": asked.folder, "report": True, **result(folder)}
+        page = (folder / "report.html").is_file()
+        return {**result(folder), "folder": asked.folder, "report": page}
     found = verdicts(folder)
     figures = folder / "figures"
     return {

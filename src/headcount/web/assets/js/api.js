@@ -1,5 +1,7 @@
 // Questions to the server, or to the files of a static copy.
 
+import { duration } from "./dom.js";
+
 let index = null; // of a static copy; null on a server
 
 const stable = (value) => Array.isArray(value) ? `[${value.map(stable).join(",")}]`
@@ -111,7 +113,7 @@ export function asker(status, onerror) {
     try {
       const found = await work(control.signal);
       if (current !== control) return null;
-      status(`answered in ${Math.max(1, Math.round(performance.now() - started))} ms`);
+      status(`answered in ${duration(performance.now() - started)}`);
       onerror(null);
       return found;
     } catch (error) {

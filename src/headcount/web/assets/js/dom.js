@@ -33,6 +33,9 @@ export function number(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** A time in words: "81 ms", "2.4 s". */
+export const duration = (ms) => ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${number(ms / 1000, ms < 9950 ? 2 : 3)} s`;
+
 let serial = 0;
 export const fresh = (stem) => `${stem}-${++serial}`;
 
@@ -71,14 +74,18 @@ export function table(columns, rows, options = {}) {
 }
 
 const LONG = 60; // characters: on a phone such a cell has a line of its own
+const BRIEF = 15; // where name and longest cell of a column have no more, two of them share a line there
 
 function full(columns, rows, { cards = false, best = () => false, caption = "" } = {}) { // cards: one per row on a phone, and never cut
   const numeric = columns.map((_, i) => rows.some((r) => typeof r[i] === "number"));
+  const length = (cell) => cell instanceof Node ? cell.textContent.length : typeof cell === "number" ? number(cell).length : String(cell ?? "–").length;
+  const brief = columns.map((c, i) => rows.every((r) => String(c).length + length(r[i]) <= BRIEF && !(r[i] instanceof HTMLInputElement)));
+  const kind = (cell, i) => [numeric[i] ? "num" : null, brief[i] ? "brief" : null, typeof cell === "string" && cell.length > LONG ? "long" : null].filter(Boolean).join(" ") || null;
   const made = h("table", cards ? { class: "cards" } : {},
     caption ? h("caption", {}, caption) : null,
     h("thead", {}, h("tr", {}, columns.map((c, i) => h("th", { scope: "col", class: numeric[i] ? "num" : null }, c)))),
     h("tbody", {}, rows.map((row, k) => h("tr", { class: best(k) ? "best" : null }, row.map((cell, i) =>
-      h("td", { class: numeric[i] ? "num" : typeof cell === "string" && cell.length > LONG ? "long" : null, "data-label": typeof columns[i] === "string" ? columns[i] : "" },
+      h("td", { class: kind(cell, i), "data-label": typeof columns[i] === "string" ? columns[i] : "" },
         cell instanceof Node ? cell : typeof cell === "number" ? number(cell) : String(cell ?? "–")))))));
   return h("div", { class: cards ? "scroll whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption || "table" }, made);
 }
@@ -93,6 +100,10 @@ const TERMS = {
   certificate: "A lower bound with evidence that an independent checker accepts.",
   budget: "The largest allowed sum of |coefficients|. Large coefficients cancel and are lost in low precision.",
   kernel: "How much of each earlier token the memory keeps, lag by lag.",
+  "dp-free": "Attention without dot products: where a head looks depends on the lag alone, never on the tokens.",
+  "stream": "The numbers that every position carries from layer to layer; heads and neurons read from it and add to it.",
+  "l1": "The sum of |kernel − sum of heads| over all lags: the largest error of the answer on tokens between −1 and 1.",
+  "front": "Models that no other beats in size and in error at once.",
 };
 
 /** Offer bytes as a file. */

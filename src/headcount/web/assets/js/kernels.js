@@ -1,5 +1,6 @@
 // Choosing a kernel: presets, the text of the command line, or a curve drawn by hand.
 
+import { about } from "./about.js";
 import { h, number, replace, select } from "./dom.js";
 
 export const PRESETS = [
@@ -11,11 +12,14 @@ export const PRESETS = [
 const DRAWN = 24;
 
 export const isDrawn = (text) => text.startsWith("[");
-export const asKernel = (text) => isDrawn(text) ? JSON.parse(text) : text;
+export const asKernel = (text) => {
+  if (!isDrawn(text)) return text;
+  try { return JSON.parse(text); } catch { throw new Error(`The kernel “${text.slice(0, 60)}”: expected numbers as [1, 0.5, 0.25]`); }
+};
 
 /** A memory text or mapping for the kernel. */
 export const asMemory = (text) => isDrawn(text)
-  ? { kind: "essential", kernel: { kind: "array", numbers: JSON.parse(text) } } : `essential:kernel=${text}`;
+  ? { kind: "essential", kernel: { kind: "array", numbers: asKernel(text) } } : `essential:kernel=${text}`;
 
 function startOf(text) {
   if (isDrawn(text)) { try { return JSON.parse(text).map(Number); } catch { /* start anew */ } }
@@ -60,8 +64,9 @@ export function drawing(values, onchange) {
 }
 
 /** The chooser. `onchange(text, done)`: the text form, or a JSON list for a drawn kernel. */
-export function kernelChooser(text, onchange) {
+export function kernelChooser(text, onchange, context, outer) {
   const box = h("fieldset", { class: "field" });
+  const told = about("kernel", () => isDrawn(text) ? "array" : text.split(":")[0], context, outer);
   const build = () => {
     const drawn = isDrawn(text);
     const known = PRESETS.some(([value]) => value === text);
@@ -78,7 +83,8 @@ export function kernelChooser(text, onchange) {
     const draw = drawn ? drawing(startOf(text), (values, done) => { text = JSON.stringify(values); onchange(text, done); }) : null;
     replace(box, h("legend", {}, "Kernel"), chooser, drawn
       ? [h("p", { class: "hint" }, "Draw with the pointer, or use the arrow keys. Lag 0 is on the left."), draw]
-      : h("div", { style: { marginTop: "6px" } }, typed));
+      : [h("div", { style: { marginTop: "6px" } }, typed), told.element]);
+    told.tell();
   };
   build();
   return box;

@@ -3,7 +3,7 @@
 
 import { h, number, replace, table } from "./dom.js";
 
-const LEFT = 58, RIGHT = 14, TOP = 10, BOTTOM = 36;
+const LEAST_LEFT = 48, RIGHT = 14, TOP = 10, BOTTOM = 36, LETTER = 7.2;
 const DASH = { line: null, dash: "6 4", dot: "2 3", long: "12 5" };
 
 function ticks(low, high, log, room, whole = false) {
@@ -16,7 +16,7 @@ function ticks(low, high, log, room, whole = false) {
     const fine = [];
     for (let d = first - 1; d <= last + 1; d++) for (const m of [1, 2, 5]) fine.push(m * 10 ** d);
     const inside = fine.filter((v) => v >= low * 0.999 && v <= high * 1.001);
-    return inside.length >= 2 ? inside : [low, high];
+    return inside.length >= 2 ? inside : ticks(low, high, false, room).filter((v) => v > 0); // less than a decade
   }
   const raw = Math.max((high - low) / Math.max(2, room), whole ? 1 : 0);
   const scale = 10 ** Math.floor(Math.log10(raw));
@@ -31,7 +31,7 @@ function ticks(low, high, log, room, whole = false) {
 
 const tick = (v, log) => {
   if (log && (v >= 1e4 || v < 1e-2)) return `1e${Math.round(Math.log10(v))}`;
-  return number(v, 3);
+  return number(v, 3).replace(/\.?0+e/, "e");
 };
 
 function extent(values, log, pad) {
@@ -55,7 +55,8 @@ export function figure(options) {
   const frame = h("div", { class: "plot" });
   const legend = h("ul", { class: "legend" }), readout = h("div", { class: "readout" });
   const held = h("div", {});
-  const made = h("figure", {}, h("figcaption", {}, options.title), legend, frame, readout,
+  const caption = h("figcaption", {}, options.title);
+  const made = h("figure", {}, caption, legend, frame, readout,
     h("details", {}, h("summary", {}, "Numbers"), held));
   const state = { options };
   const draw = () => render(state, frame, legend, readout, held);
@@ -64,7 +65,7 @@ export function figure(options) {
     const now = Math.round(frame.clientWidth);
     if (now && now !== width) { width = now; draw(); }
   }).observe(frame);
-  made.redraw = (more) => { state.options = { ...state.options, ...more }; if (width) draw(); };
+  made.redraw = (more) => { state.options = { ...state.options, ...more }; caption.textContent = state.options.title; if (width) draw(); };
   return made;
 }
 
@@ -75,26 +76,29 @@ function render({ options }, frame, legend, readout, held) {
   const xs = extent(shown.flatMap((s) => s.x), x.log, shown.some((s) => s.kind === "points" || s.dots));
   const stems = shown.some((s) => s.kind === "stem");
   let ys = y.range ?? extent([...shown.flatMap((s) => s.y), ...(stems && !y.log ? [0] : [])], y.log, true);
-  const deep = y.log && ys[1] / ys[0] > 1e12; // no axis of more decades: what is below stands on it
-  if (deep) ys = [ys[1] / 1e12, ys[1]];
+  const depth = y.depth ?? 1e12; // no axis of more decades: what is below stands on it
+  const deep = y.log && ys[1] / ys[0] > depth;
+  if (deep) ys = [ys[1] / depth, ys[1]];
+  const yticks = ticks(...ys, y.log, Math.floor(height / 45));
+  const left = Math.max(LEAST_LEFT, 28 + LETTER * Math.max(...yticks.map((v) => tick(v, y.log).length), 0));
   const at = (v, [low, high], log) => log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low);
-  const px = (v) => LEFT + at(v, xs, x.log) * (width - LEFT - RIGHT);
+  const px = (v) => left + at(v, xs, x.log) * (width - left - RIGHT);
   const py = (v) => height - BOTTOM - at(y.log ? Math.max(v, ys[0]) : v, ys, y.log) * (height - TOP - BOTTOM);
   const told = `${options.title}. ${y.label} by ${x.label}. ` + shown.map((s) => {
     const last = s.y.length - 1;
     return `${s.name}: ${number(s.y[0])} at ${number(s.x[0])}, ${number(s.y[last])} at ${number(s.x[last])}.`;
   }).join(" ");
   const svg = h("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": told });
-  for (const v of ticks(...ys, y.log, Math.floor(height / 45))) {
-    svg.append(h("line", { class: "gridline", x1: LEFT, x2: width - RIGHT, y1: py(v), y2: py(v) }),
-      h("text", { x: LEFT - 6, y: py(v) + 4, "text-anchor": "end" }, tick(v, y.log)));
+  for (const v of yticks) {
+    svg.append(h("line", { class: "gridline", x1: left, x2: width - RIGHT, y1: py(v), y2: py(v) }),
+      h("text", { x: left - 6, y: py(v) + 4, "text-anchor": "end" }, tick(v, y.log)));
   }
-  for (const v of ticks(...xs, x.log, Math.floor((width - LEFT) / 56), true)) {
+  for (const v of ticks(...xs, x.log, Math.floor((width - left) / 56), true)) {
     svg.append(h("line", { class: "axis", x1: px(v), x2: px(v), y1: height - BOTTOM, y2: height - BOTTOM + 4 }),
       h("text", { x: px(v), y: height - BOTTOM + 17, "text-anchor": "middle" }, tick(v, x.log)));
   }
-  svg.append(h("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: height - BOTTOM, y2: height - BOTTOM }),
-    h("text", { x: (LEFT + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, x.label),
+  svg.append(h("line", { class: "axis", x1: left, x2: width - RIGHT, y1: height - BOTTOM, y2: height - BOTTOM }),
+    h("text", { x: (left + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, x.label),
     h("text", { x: 12, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle",
       transform: `rotate(-90 12 ${TOP + (height - TOP - BOTTOM) / 2})` }, y.label));
   for (const s of shown) svg.append(...marks(s, px, py, x, y, ys));
@@ -119,12 +123,26 @@ function marks(s, px, py, x, y, ys) {
     return points.flatMap(([a, b]) => [
       s.kind === "stem" ? h("line", { x1: px(a), x2: px(a), y1: py(y.log ? ys[0] : 0), y2: py(b), stroke: s.color, "stroke-width": 1.4 }) : null,
       h("circle", { cx: px(a), cy: py(b), r: points.length > 60 ? 1.8 : s.size ?? 3, fill: s.color }),
-    ]).filter(Boolean).concat((s.labels ?? []).map((text, i) => h("text", { class: "ink", x: px(s.x[i]) + 8, y: py(s.y[i]) + 4 }, text)));
+    ]).filter(Boolean).concat(labels(s, px, py));
   }
   if (!points.length) return [];
   const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
   const dots = points.length <= 24 && s.dots ? points.map(([a, b]) => h("circle", { cx: px(a), cy: py(b), r: 3, fill: s.color })) : [];
   return [h("path", { d, fill: "none", stroke: s.color, "stroke-width": s.width ?? 2, "stroke-dasharray": DASH[s.kind] }), ...dots];
+}
+
+/** Names beside points; one that would lie on an earlier name goes above it. */
+function labels(s, px, py) {
+  const taken = [];
+  return (s.labels ?? []).map((text, i) => {
+    const x = px(s.x[i]) + 9, wide = LETTER * text.length;
+    let y = py(s.y[i]) - 9;
+    if (taken.some((t) => t.text === text && Math.abs(t.x - x) < 4 && Math.abs(t.from - y) < 4)) return null;
+    const from = y;
+    while (taken.some((t) => Math.abs(t.y - y) < 13 && x < t.x + t.wide && t.x < x + wide)) y -= 14;
+    taken.push({ x, y, wide, text, from });
+    return h("text", { class: "ink", x, y }, text);
+  }).filter(Boolean);
 }
 
 function follow(svg, shown, px, readout, x, width) {
@@ -201,12 +219,12 @@ export function numberLine(title, entries) {
 }
 
 /** A matrix as squares, with a title on every square and its extremes told. */
-export function heat(title, matrix, { rows = [], columns = [], color = "var(--c0)" } = {}) {
+export function heat(title, matrix, { rows = [], columns = [], color = "var(--c0)", note = "" } = {}) {
   const flat = matrix.flat().filter((v) => v !== null).map(Math.abs);
   const top = Math.max(...flat, 1e-300), n = matrix[0]?.length ?? 0;
-  const size = Math.max(6, Math.min(22, Math.floor(520 / Math.max(n, 1)))), left = rows.length ? 74 : 4;
+  const size = Math.max(6, Math.min(22, Math.floor(520 / Math.max(n, 1)))), left = rows.length ? Math.max(24, 12 + LETTER * Math.max(...rows.map((r) => String(r).length))) : 4;
   const svg = h("svg", { viewBox: `0 0 ${left + n * size + 4} ${matrix.length * size + (columns.length ? 20 : 4)}`,
-    style: { maxWidth: `${left + n * size + 4}px`, minWidth: `${Math.min(left + n * size + 4, 460)}px` }, role: "img",
+    style: { maxWidth: `${left + n * size + 4}px`, minWidth: `${Math.min(left + n * size + 4, Math.max(280, left + 11 * n))}px` }, role: "img",
     "aria-label": `${title}: ${matrix.length} rows, ${n} columns, largest ${number(top)}` });
   matrix.forEach((row, i) => {
     if (rows[i]) svg.append(h("text", { x: left - 6, y: i * size + size / 2 + 4, "text-anchor": "end" }, rows[i]));
@@ -215,5 +233,6 @@ export function heat(title, matrix, { rows = [], columns = [], color = "var(--c0
     h("title", {}, `${rows[i] ?? `row ${i}`}, ${columns[j] ?? j}: ${number(v)}`))));
   });
   columns.forEach((c, j) => { if (j % Math.ceil(n / 12) === 0) svg.append(h("text", { x: left + j * size + size / 2, y: matrix.length * size + 14, "text-anchor": "middle" }, String(c))); });
-  return h("figure", {}, h("figcaption", {}, title), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, svg));
+  return h("figure", {}, h("figcaption", {}, title), note ? h("p", { class: "hint" }, note) : null,
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, svg));
 }

@@ -2,6 +2,7 @@
 
 import { upload } from "../api.js";
 import { h, number, replace, save, table } from "../dom.js";
+import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
 
@@ -9,12 +10,12 @@ export const title = "Your data";
 export const defaults = {};
 const LARGEST = 32 * 1024 * 1024;
 
-export function show(main) {
+export function show(main, state, context) {
   const parts = panel(), result = h("div", {});
   const input = h("input", { type: "file", accept: ".csv,.npy,.npz,.txt,.jsonl", id: "file", onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("div", { class: "drop" }, h("p", {}, h("b", {}, "Drop a file here"), " with your sequences: .csv, .npy, .npz, .txt or .jsonl, up to 32 MB."),
     h("p", {}, h("label", { for: "file" }, "or choose one: "), input),
-    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example")),
+    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example: a series that depends on 2 and 7 steps back")),
     h("p", { class: "hint" }, "A number per line, or columns with a header; the last column is predicted from its past and the others'. A text is read as words."));
   const take = async (file) => {
     replace(result);
@@ -22,13 +23,12 @@ export function show(main) {
       if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.round(file.size / 1048576)} MB; expected at most 32 MB; send a part of it.`);
       return upload(file, signal);
     });
-    if (found) draw(result, file.name, found);
+    if (found) draw(result, file.name, found, context);
   };
   for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.remove("over"); });
   zone.addEventListener("drop", (e) => { const file = e.dataTransfer.files[0]; if (file) take(file); });
-  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "The file is read on this machine, by the server that you started. Nothing is kept. ",
-    "The answer names the lags that count, with error rates that hold, and the Transformer that such a memory needs."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
+  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "Which earlier values does the next one depend on, and what Transformer does that need? The file is read on this machine, by the server that you started; nothing is kept."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
 }
 
 /** A series whose next value depends on 2 and 7 steps back, the same each time. */
@@ -40,26 +40,28 @@ function example() {
     return sum - 3;
   };
   const x = [];
-  for (let t = 0; t < 300; t++) x.push(0.5 * (x[t - 2] ?? 0) - 0.4 * (x[t - 7] ?? 0) + noise());
+  for (let t = 0; t < 400; t++) x.push(0.4 * (x[t - 2] ?? 0) - 0.35 * (x[t - 7] ?? 0) + noise());
   return new File([`x\n${x.map((v) => v.toFixed(4)).join("\n")}\n`], "example.csv");
 }
 
 const range = (ends) => ends ? `${number(ends[0])} … ${number(ends[1])}` : "–";
 
-function draw(result, name, found) {
+function draw(result, name, found, context) {
   const unit = found.method.tokens ? "held-out nats" : "held-out partial R²";
   replace(result, h("div", { class: "card", id: "answer" }, h("h2", {}, name),
     h("p", { class: "answer" }, found.sentence),
-    found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${found.advice.claim.words}.`) : null,
+    found.advice?.claim ? h("p", {}, h("b", {}, "The advice rests on: "), `${sentence(found.advice.claim.words)}.`) : null,
     h("p", { class: "hint" }, found.closing),
-    h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"))),
+    h("div", { class: "row" }, h("button", { type: "button", onclick: () => save(new Blob([found.page], { type: "text/html" }), "diagnosis.html") }, "Download this page"),
+      found.advice?.target ? [h("a", { href: context.link("plan", { memory: found.advice.target, tol: "0.05" }) }, "Plan this Transformer"),
+        h("span", { class: "hint" }, "there, lags count from the last element that is known: one less than here")] : null)),
   pictures(found),
   found.lags.length ? h("div", { class: "card" }, h("h2", {}, "Lags that count"), table(["lag", "channel", unit, "95 % interval", "p (adjusted)", "enters"],
     found.lags.map((l) => [String(l.lag), l.channel, l.effect, range(l.ci), l.p, l.family + (l.partners.length ? ` with lag ${l.partners.join(", ")}` : "")]), { cards: true, caption: "Lags" })) : null,
   found.map.length ? h("div", { class: "card" }, h("h2", {}, "Which lags are read, by what was seen"), table(["level", "value", "lags read", "p (adjusted)"],
     found.map.map((m) => [String(m.level), m.value, m.lags.join(", "), m.p]), { cards: true, caption: "Map" })) : null,
   found.models.length ? h("div", { class: "card" }, h("h2", {}, "Models on held-out rows"), table(["model", "gain", "standard error", ""],
-    found.models.map((m) => [`${m.name} ${m.lags.join(", ")}`, m.gain, m.error, m.chosen ? "chosen" : ""]), { cards: true, caption: "Models", best: (k) => found.models[k].chosen })) : null,
+    found.models.map((m, i) => [found.model_words[i], m.gain, m.error, m.chosen ? "chosen" : ""]), { cards: true, caption: "Models", best: (k) => found.models[k].chosen })) : null,
   found.notes.length ? h("div", { class: "card" }, h("h2", {}, "Notes"), h("ul", {}, found.notes.map((note) => h("li", {}, note.text)))) : null);
 }
 
@@ -67,7 +69,7 @@ function pictures(found) {
   const chosen = new Set(found.lags.map((l) => `${l.channel} ${l.lag}`)), made = [];
   const named = (wanted) => found.profile.filter(([channel, lag]) => chosen.has(`${channel} ${lag}`) === wanted);
   const stems = (name, color, rows) => ({ name, kind: "stem", color, x: rows.map((r) => r[1]), y: rows.map((r) => r[2]) });
-  if (found.profile.length > 1) made.push(figure({ title: "What each lag shows by itself", x: { label: "lag" }, y: { label: "z" }, height: 200,
+  if (found.profile.length > 1) made.push(figure({ title: "What each lag shows by itself", x: { label: "lag" }, y: { label: "z-score" }, height: 200,
     series: [stems("lag", "var(--c6)", named(false)), stems("lag that counts", "var(--c1)", named(true))] }));
   if (found.kernel.length > 1 && !found.method.tokens) {
     const lags = found.kernel.map((r) => r[0]), line = (name, sign) => ({ name, kind: "dot", color: "var(--c6)", width: 1.2, x: lags, y: found.kernel.map((r) => r[1] + sign * 1.96 * r[2]) });

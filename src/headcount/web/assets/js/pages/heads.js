@@ -1,7 +1,9 @@
 // Heads: how well so many heads draw a kernel, what each does, what is proved of all others.
 
-import { ask, isStatic } from "../api.js";
+import { about } from "../about.js";
+import { ask, isStatic, stored } from "../api.js";
 import { chips, field, h, number, replace, select, table, term } from "../dom.js";
+import { sentence, told } from "../formula.js";
 import { asKernel, isDrawn, kernelChooser } from "../kernels.js";
 import { panel, soon } from "../panel.js";
 import { figure, numberLine } from "../plot.js";
@@ -14,7 +16,7 @@ const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)"
 const seen = new Map(); // question without heads → heads → answer: the trail of this visit
 
 export function show(main, state, context, outer) {
-  const parts = panel(), result = h("div", {});
+  const parts = panel(), result = h("div", { "data-live": true }); // drawn while the rest is computed
   const heads = h("input", { type: "range", min: 1, max: MOST_HEADS, step: 1, value: state.heads, id: "heads" });
   const count = h("output", { for: "heads", class: "big" }, state.heads);
   const refresh = soon(() => follow(state, parts, result, context));
@@ -22,25 +24,53 @@ export function show(main, state, context, outer) {
     Object.assign(state, more);
     context.update(state, push);
     count.textContent = state.heads;
+    if (more.bias) bias.tell();
     refresh();
   };
+  const bias = about("bias", () => state.bias, context, outer);
   heads.addEventListener("input", () => change({ heads: heads.value }, false));
   heads.addEventListener("change", () => context.update(state, true));
+  if (isStatic()) return few(main, state, context, { heads, count, change, parts, result });
   const controls = h("form", { class: "card controls", onsubmit: (e) => e.preventDefault() },
-    kernelChooser(state.kernel, (kernel, done) => change({ kernel }, done)),
+    kernelChooser(state.kernel, (kernel, done) => change({ kernel }, done), context, outer),
     h("div", { class: "field" }, h("div", { class: "row" }, h("label", { for: "heads" }, h("b", {}, "Heads")), count), heads),
-    chips("Positional bias", BIASES, state.bias, (bias) => change({ bias })),
+    chips("Positional bias", BIASES, state.bias, (chosen) => change({ bias: chosen })), bias.element,
     h("details", { open: innerWidth > 900 }, h("summary", {}, "Budget, norm, precision, axes"),
       field("Largest sum of |coefficients|", select(BUDGETS, state.budget, (budget) => change({ budget }))),
       chips("Error norm", [["l1", "l1"], ["l2", "l2"], ["sup", "sup"]], state.norm, (norm) => change({ norm })),
       field("Best heads for", select([["", "exact arithmetic"], ["float32", "float32"], ["bfloat16", "bfloat16"]], state.dtype, (dtype) => change({ dtype }))),
       chips("Axes", [["linear", "linear"], ["log", "logarithmic"]], state.axes, (axes) => change({ axes }))));
-  replace(main, h("h1", {}, "How many heads does this memory need?"),
-    h("p", { class: "lead" }, "A layer without dot product adds up one curve per head. Move the slider: the best sum of heads that was found, ",
-      "what each head contributes, and the error that no such sum can go below."),
-    h("div", { class: "split" }, controls, h("div", {}, parts.error, parts.status, result)));
+  lay(main, controls, parts, result);
   follow(state, parts, result, context);
   outer.addEventListener("leave", () => parts.run(() => Promise.resolve(null)), { once: true });
+}
+
+function lay(main, controls, parts, result) {
+  replace(main, h("h1", {}, "How many heads does this memory need?"),
+    h("p", { class: "lead" }, "A head that looks by position alone draws one curve over the lags, and a layer adds up the curves of its heads. Move the slider: ",
+      "the best sum that was found, what each head contributes, and the error that no such sum can go below."),
+    h("div", { class: "split" }, controls, h("div", {}, parts.error, parts.status, result)));
+}
+
+/** A static copy offers what it can answer: its examples, and the heads that were computed. */
+function few(main, state, context, { heads, count, change, parts, result }) {
+  const most = new Map();
+  for (const { kernel, bias, heads: n } of stored("fit")) most.set(`${kernel} ${bias}`, Math.max(n, most.get(`${kernel} ${bias}`) ?? 0));
+  const fit = () => {
+    heads.max = most.get(`${state.kernel} ${state.bias}`) ?? MOST_HEADS;
+    heads.value = state.heads = String(Math.min(Number(state.heads), Number(heads.max)));
+  };
+  const example = select([...most.keys()].map((key) => [key, `${key.split(" ")[0]}, ${key.split(" ")[1]} heads`]), `${state.kernel} ${state.bias}`, (key) => {
+    [state.kernel, state.bias] = key.split(" ");
+    fit();
+    change({});
+  });
+  fit();
+  count.textContent = state.heads;
+  lay(main, h("form", { class: "card controls", onsubmit: (e) => e.preventDefault() }, field("Kernel and bias", example),
+    h("div", { class: "field" }, h("div", { class: "row" }, h("label", { for: "heads" }, h("b", {}, "Heads")), count), heads),
+    chips("Axes", [["linear", "linear"], ["log", "logarithmic"]], state.axes, (axes) => change({ axes }))), parts, result);
+  follow(state, parts, result, context);
 }
 
 const question = (state) => ({
@@ -101,7 +131,7 @@ function draw(result, state, found, stage, context) {
   const residual = kernel.map((v, i) => v - fit[i]);
   const y = (label) => ({ label: log ? `|${label}|` : label, log });
   replace(result,
-    answer(state, found, stage),
+    answer(state, found, stage, context),
     h("div", { class: "card" }, figure({ title: "Kernel and sum of heads", x, y: y("value"), series: [
       { name: "kernel", kind: "stem", color: "var(--c6)", x: s, y: size(cut(kernel)) },
       { name: sketched ? "sum of heads (sketch)" : "sum of heads", kind: sketched ? "dash" : "line", color: "var(--c0)", x: s, y: size(cut(fit)) }] })),
@@ -115,10 +145,9 @@ function draw(result, state, found, stage, context) {
     sketched ? null : trail(state, found),
     waiting ? null : why(found),
     sketched ? null : h("details", { class: "card" }, h("summary", {}, "Rates, coefficients and how they were found"),
-      h("p", {}, `Method: ${found.method}. `, found.notes.length ? found.notes.join("; ") + "." : ""),
+      h("p", {}, `Method: ${found.method}. `, found.notes.length ? [told(found.notes.join("; ")), "."] : null),
       table(["head", "rate", "coefficient"], found.coefficients.map((a, i) => [i + 1, found.rates[i] ?? "–", a]), { caption: "Heads" }),
-      h("p", {}, "On the command line: ", h("code", {}, command(state))),
-      isDrawn(state.kernel) ? null : h("p", {}, h("a", { href: context.link("plan", { memory: `essential:kernel=${state.kernel}` }) }, "Plan a Transformer for this kernel"))));
+      h("p", {}, "On the command line: ", h("code", {}, command(state)))));
 }
 
 /** How many lags to draw: what holds nearly all of the kernel, and some more. */
@@ -132,20 +161,25 @@ function reach(kernel) {
 const command = (state) => `headcount fit ${isDrawn(state.kernel) ? "drawn.csv" : state.kernel} --bias ${state.bias} --heads ${state.heads}`
   + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "");
 
-function answer(state, found, stage) {
+function answer(state, found, stage, context) {
   const sketched = stage === "sketch";
   const error = found.error[found.norm], bound = found.lower_bound, whole = found.kernel_norm[found.norm];
   const share = whole ? error / whole : null;
   return h("div", { class: "card", id: "answer" },
     h("p", { class: "answer" }, `${found.heads} ${found.bias} head${found.heads === 1 ? "" : "s"}: error ${sketched ? "about " : ""}`,
-      h("b", { class: "big", id: "error" }, number(error)), ` in ${found.norm}`,
+      h("b", { class: "big", id: "error" }, number(error)), " in ", found.norm === "l1" ? term("l1") : found.norm,
       share === null ? "" : ` (${number(100 * share)} % of the kernel)`, "."),
     h("p", { id: "claim" }, sketched ? "A first sketch; the search for the best heads goes on …"
       : stage === "fit" ? "The lower bound is being computed …"
-      : bound && bound.value > 0 ? [h("b", {}, "Lower bound: "), `${bound.words}.`]
+      : bound && bound.value > 0 ? [h("b", {}, "No sum does better than "), h("b", { class: "big" }, number(bound.value)), tight(error, bound.value), ": ", `${sentence(bound.words)}.`]
       : bound ? "No positive lower bound is known for this question."
-      : "No lower bound is computed for this bias."));
+      : "No lower bound is computed for this bias."),
+    sketched || isDrawn(state.kernel) || isStatic() ? null : h("p", { class: "hint" }, h("a", { href: context.link("plan", { memory: `essential:kernel=${state.kernel}` }) }, "Plan a Transformer for this kernel"),
+      ": every bias compared, and a model to take away"));
 }
+
+/** How much the bound leaves open, where it says something. */
+const tight = (error, bound) => bound < 0.5 * error ? "" : ` (at most ${number(Math.max(0.1, 100 * (1 - bound / error)), 2)} % less is possible)`;
 
 function numbers(found, waiting) {
   const bound = found.lower_bound?.value, error = found.error[found.norm];
@@ -160,7 +194,7 @@ function numbers(found, waiting) {
   return [numberLine(`Four numbers: error in ${found.norm}`, entries),
     h("p", { class: "hint" }, term("promised"), " · ", term("possible"), " · ", term("representable"), " · ", term("learned"),
       ". In float32 and in bfloat16 is what is representable."),
-    promised.reasons.length ? h("p", { class: "hint" }, `Promised: ${promised.reasons.join("; ")}.`) : null];
+    promised.reasons.length ? h("p", { class: "hint" }, "Promised: ", told(promised.reasons.join("; ")), ".") : null];
 }
 
 function trail(state, found) {
@@ -175,28 +209,42 @@ function trail(state, found) {
     { name: "proved lower bound", kind: "dash", dots: true, color: "var(--c3)", x: by.map(([n]) => n), y: by.map(([, p]) => p.bound > 0 ? p.bound : null) }] }));
 }
 
+// what the evidence of each kind of bound is, for who has not read docs/proved.md
 const KINDS = {
-  dual: "A test sequence y over lags. Every head whose rate is admitted answers it with at most the maximum below, so a sum within the budget answers little, while the memory answers much. The difference is error that no such sum avoids.",
+  dual: "A test sequence y over lags. Every head answers it with at most the maximum below, so a sum within the budget answers little, while the memory answers much. The difference is error that no such sum avoids.",
+  branch: "A tree of cases: every choice of signs and rates falls into one of its leaves. Each leaf has a test sequence over lags that such heads can answer with little only, while the memory answers much. The bound is that of the weakest leaf.",
+  chebyshev: "Theorem B: the test sequence below holds the coefficients of a polynomial that stays small for every rate. A head answers it with at most the maximum below, the memory with 1: what a budget cannot make up for is error.",
   isolated: "Theorem A: at each of these lags the kernel stands alone in its window. A sum of so few heads leaves at least the kernel's own value there, whatever the coefficients.",
   block: "Theorem A applied to differences of the moving sum.",
   zeros: "Zero counting: a sum of so few heads changes sign too seldom to follow the signs of this residual on all of these blocks of lags.",
+  squeeze: "Squeeze of rates: improving a sum of so few heads moves its rates in one direction only, so that the rates of the best sum lie in narrow cells. The test sequence changes sign at the lags below; every sum with rates in those cells answers it with nothing or less, and the memory with the bound.",
   trivial: "No bound above zero was found.",
 };
+
+/** The test sequences of a proof: one, or some of those of a tree. */
+function sequences(proof) {
+  if (proof.vectors) {
+    const shown = proof.vectors.length, title = `Test sequences by lag: ${shown < proof.leaves ? `${shown} of ${proof.leaves} leaves` : "all leaves"}`;
+    return figure({ title, x: { label: "lag" }, y: { label: "y" }, height: 180,
+      series: proof.vectors.map((y, i) => ({ name: `leaf ${i + 1}`, kind: ["line", "dash", "dot", "long"][i], color: COLOURS[i], x: proof.lags, y })) });
+  }
+  return proof.y ? figure({ title: "The dual vector: test sequence by lag", x: { label: "lag" }, y: { label: "y" }, height: 180,
+    series: [{ name: "y", unnamed: true, kind: "stem", color: "var(--c3)", x: proof.lags, y: proof.y }] }) : null;
+}
 
 function why(found) {
   const { evidence: proof, collision, lower_bound: bound } = found;
   if (!bound) return null;
   const lags = collision?.x.map((_, i) => i + collision.first);
   return h("details", { class: "card", id: "why" }, h("summary", {}, "Why not fewer?"),
-    h("p", {}, h("b", {}, "The claim. "), `${bound.words}. Source: ${bound.source}.`),
+    h("p", {}, h("b", {}, "The claim. "), `The error is ${sentence(bound.words)}. Source: ${bound.source}.`),
     proof ? h("p", {}, h("b", {}, "Its evidence. "), KINDS[proof.kind] ?? `Method ${bound.method}.`,
-      proof.places ? ` Lags: ${proof.places.join(", ")}.` : "", proof.maximum ? ` Maximum over all rates: ${number(proof.maximum)}.` : "") : null,
-    proof?.y ? figure({ title: "The dual vector: test sequence by lag", x: { label: "lag" }, y: { label: "y" },
-      series: [{ name: "y", kind: "stem", color: "var(--c3)", x: proof.lags, y: proof.y }] }) : null,
+      proof.places ? ` Lags: ${proof.places.slice(0, 24).join(", ")}${proof.places.length > 24 ? ", …" : ""}.` : "", proof.maximum ? ` Maximum over all rates: ${number(proof.maximum)}.` : "") : null,
+    proof ? sequences(proof) : null,
     proof?.blocks ? table(["from lag", "to lag", "sign"], proof.blocks.map(([a, b, sign]) => [String(a), String(b - 1), sign > 0 ? "+" : "−"]), { caption: "Blocks of lags" }) : null,
     collision ? [figure({ title: "Two inputs that these heads cannot tell apart", x: { label: "lag" }, y: { label: "token" }, height: 200, series: [
       { name: "one", kind: "stem", color: "var(--c0)", x: lags, y: collision.x },
       { name: "the other", kind: "points", color: "var(--c1)", x: lags, y: collision.x.map((v) => -v) }] }),
-    h("p", {}, `The memory answers them ${number(collision.memory)} apart; no coefficient of these heads tells them more than ${number(collision.heads)} apart (measured in float64, on the lags shown).`)] : null,
+    h("p", {}, `The memory answers them ${number(collision.memory)} apart. ${collision.heads < 1e-6 ? "Every one of these heads answers both with the same" : `No head tells them more than ${number(collision.heads)} apart`}, so that any sum of them is wrong on one of the two by at least ${number(collision.memory / 2)} (measured in float64, on the lags shown).`)] : null,
     isStatic() ? null : h("p", { class: "hint" }, "The claim stands on its evidence, which an independent checker accepts; the pictures help to see it."));
 }

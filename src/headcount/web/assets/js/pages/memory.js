@@ -12,9 +12,9 @@ export const defaults = { lags: "1+3", kernel: "power:1.5", rule: "2+5+9", seed:
 const LENGTH = 48, RULER = 32;
 
 export function show(main, state, context, outer) {
-  const cards = { fixed: card("Fixed lags", "The answer looks back by the same steps at every position."),
-    adaptive: card("Adaptive lags", "The token itself says how far to look back: a rule from letters to lags."),
-    essential: card("A decaying kernel", "All of the past counts, less and less with the lag.") };
+  const cards = { fixed: card("Fixed lags", "Every position looks back by the same steps. The answer adds up the tokens that are read."),
+    adaptive: card("Adaptive lags", "The token itself says how far to look back: a rule from letters to lags. The answer is the token that is read."),
+    essential: card("A decaying kernel", "All of the past counts, most often less and less with the lag. The answer adds up all tokens, each times the kernel at its lag.") };
   const change = (family, more, push = true) => {
     Object.assign(state, more);
     context.update(state, push);
@@ -25,7 +25,7 @@ export function show(main, state, context, outer) {
   const ask_ = (family) => later[family]();
   replace(cards.fixed.controls, ruler(state, (lags) => change("fixed", { lags })));
   replace(cards.adaptive.controls, rule(state, (value) => change("adaptive", { rule: value })));
-  replace(cards.essential.controls, kernelChooser(state.kernel, (kernel, done) => change("essential", { kernel }, done)));
+  replace(cards.essential.controls, kernelChooser(state.kernel, (kernel, done) => change("essential", { kernel }, done), context, outer));
   const seed = h("input", { type: "number", min: 0, max: 9999, value: state.seed, style: { width: "7em" },
     onchange: () => { Object.assign(state, { seed: seed.value || "0" }); context.update(state); Object.keys(cards).forEach(ask_); } });
   const at = h("input", { type: "range", min: 1, max: LENGTH, value: state.at || LENGTH, id: "at",
@@ -38,10 +38,10 @@ export function show(main, state, context, outer) {
     for (const c of Object.values(cards)) c.paint?.(Number(at.value));
   };
   replace(main, h("h1", {}, "What does the memory look like?"),
-    h("p", { class: "lead" }, "Three families of memory. Choose lags on the ruler, write a small rule, or choose and draw a kernel; ",
-      "each card shows an input sequence, what one position reads, and the answer at every position."),
-    h("div", { class: "row" }, field("Input sequence number", seed),
-      h("div", { class: "field grow" }, h("label", { for: "at" }, "Position that reads: ", told), at)),
+    h("p", { class: "lead" }, "A memory says which earlier tokens an answer needs. Three families: choose lags on the ruler, write a small rule, or choose and draw a kernel. ",
+      "Each card shows an input sequence, what one position reads, and the answer at every position."),
+    h("div", { class: "row top" }, field("Sequence number", seed, "another draws another input"),
+      h("div", { class: "field grow" }, h("label", { for: "at" }, "Position that reads: ", told), at, h("p", { class: "hint" }, "Move it: all three cards follow."))),
     h("div", { class: "three" }, Object.values(cards).map((c) => c.element)));
   for (const family of Object.keys(cards)) follow(family, state, cards[family], context);
 }
@@ -87,11 +87,13 @@ export function memoryOf(family, state) {
   return { kind: "adaptive", inputs: "ternary", lag_functions: [{ kind: "table", lags: state.rule.split("+").map(Number), alphabet: [[-1], [0], [1]], allow_zero: true }] };
 }
 
+/** Which dot is which token. */
+const key = (tokens) => h("ul", { class: "legend", "aria-label": "Tokens" }, tokens.map((v) => h("li", {},
+  h("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, h("circle", { cx: 13, cy: 5, r: v ? 4.4 : 1.5, fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" })), `token ${number(v)}`)));
+
 async function follow(family, state, card, context) {
-  const { result, parts } = card;
-  const memory = memoryOf(family, state);
-  const found = await parts.run((signal) => ask("memory", { memory, length: LENGTH, seed: Number(state.seed) || 0 }, signal));
-  if (found) draw(card, family, state, memory, found, context);
+  const found = await card.parts.run(async (signal) => ask("memory", { memory: memoryOf(family, state), length: LENGTH, seed: Number(state.seed) || 0 }, signal));
+  if (found) draw(card, family, state, memoryOf(family, state), found, context);
 }
 
 function draw(card, family, state, memory, found, context) {
@@ -101,11 +103,12 @@ function draw(card, family, state, memory, found, context) {
     replace(held, arcs("What one position reads", found.x, t + 1, found.reads[t], `position ${t + 1}: y = ${number(found.y[t])}`));
   };
   card.paint(Number(state.at) || n);
+  const tokens = [...new Set(found.x)].sort((a, b) => a - b), few = tokens.length <= 3;
   const plain = typeof memory === "string" ? memory : JSON.stringify(memory);
   replace(result, h("p", {}, formula(found.formula)),
     found.kernels.length ? figure({ title: "Kernel", x: { label: "lag" }, y: { label: "ρ" }, height: 150,
       series: found.kernels.map((k, i) => ({ name: `kernel ${i + 1}`, unnamed: true, kind: "stem", color: "var(--c0)", x: k.slice(0, 32).map((_, s) => s), y: k.slice(0, 32) })) }) : null,
-    held,
+    held, few ? key(tokens) : null,
     figure({ title: "Answer at every position", x: { label: "position" }, y: { label: "y" }, height: 150,
       series: [{ name: "y", unnamed: true, kind: "stem", color: "var(--c2)", x: places, y: found.y }] }),
     h("p", { class: "hint" }, `${found.memories} memor${found.memories === 1 ? "y" : "ies"}, longest lag ${found.longest_lag ?? "without end"}. ${found.note}`),

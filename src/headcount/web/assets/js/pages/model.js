@@ -1,10 +1,11 @@
 // Model: one model at work on one sequence, layer by layer.
 
 import { ask, isStatic, look } from "../api.js";
-import { field, h, number, replace, select, table } from "../dom.js";
+import { chips, field, h, number, replace, select, table, term } from "../dom.js";
+import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { arcs, figure, heat } from "../plot.js";
-import { read } from "./plan.js";
+import { EXAMPLES, read } from "./plan.js";
 
 export const title = "Model";
 export const defaults = { folder: "", memory: "fixed:lags=1", tol: "0.2", bias: "lin", theorem: "", normaliser: "", length: "16", sequence: "", seed: "0", step: "" };
@@ -12,16 +13,19 @@ const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)"
 
 export function show(main, state, context, outer) {
   const parts = panel(), result = h("div", {});
-  const folder = h("select", {}, h("option", { value: "" }, "built from a memory (below)"));
-  if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
+  const folder = h("select", { onchange: () => { made.hidden = folder.value !== ""; } }, h("option", { value: "" }, "a model built for a memory"));
   const inputs = {
-    memory: h("input", { type: "text", value: state.memory, spellcheck: "false" }), tol: h("input", { type: "number", step: "any", value: state.tol }),
+    memory: h("input", { type: "text", value: state.memory, spellcheck: "false", list: "memories" }), tol: h("input", { type: "number", step: "any", value: state.tol }),
     bias: select(["lin", "log", "log1p", "peak", "table", "rope", "none"].map((b) => [b, b]), state.bias, () => { inputs.theorem.value = ""; }),
     theorem: h("input", { type: "text", value: state.theorem, spellcheck: "false" }),
     length: h("input", { type: "number", min: 1, max: 1024, value: state.length }),
     sequence: h("input", { type: "text", value: state.sequence, spellcheck: "false", placeholder: "1 -1 1 1 -1" }),
     seed: h("input", { type: "number", min: 0, value: state.seed }),
   };
+  const made = h("div", { hidden: state.folder !== "" }, field("Memory", inputs.memory, "As on the Plan page"), field("Bias", inputs.bias),
+    h("details", {}, h("summary", {}, "How it is built"), field("Largest error", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
+    h("datalist", { id: "memories" }, EXAMPLES.map(([value, text]) => h("option", { value }, text))));
+  if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
   const form = h("form", { class: "card controls", onsubmit: (e) => {
     e.preventDefault();
     for (const [key, input] of Object.entries(inputs)) state[key] = input.value.trim();
@@ -29,10 +33,8 @@ export function show(main, state, context, outer) {
     state.step = "";
     context.update(state);
     follow(state, parts, result, context);
-  } }, field("Open", folder, "Model folders below the opened folder (--root)"),
-  field("Memory", inputs.memory), field("Largest error", inputs.tol), field("Bias", inputs.bias),
-  field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length),
-  field("Sequence", inputs.sequence, "Numbers with spaces; empty draws one"), field("Sequence number", inputs.seed), h("button", {}, "Watch"));
+  } }, field("Open", folder, "Or a model folder below the opened folder (--root)"), made,
+  field("Sequence", inputs.sequence, "Type tokens with spaces between them, and watch; empty draws one"), field("Number of the drawn sequence", inputs.seed), h("button", {}, "Watch"));
   replace(main, h("h1", {}, "Watch a model at work"),
     h("p", { class: "lead" }, "Open a saved model, or let one be built by formula for a memory. See where every head looks, what it writes, and what the parts of the residual stream hold, token by token."),
     h("div", { class: "split" }, form, h("div", {}, parts.error, parts.status, result)));
@@ -76,7 +78,11 @@ function draw(result, found, state, context) {
   const n = found.x.length, spaces = found.subspaces;
   const step = h("input", { type: "range", min: 1, max: n, value: Number(state.step) || n, "aria-label": "position" });
   const watched = h("div", {});
-  const paint = () => replace(watched, moment(found, Number(step.value)));
+  const layers = found.layers.map((layer, k) => drawLayer(found, layer, k));
+  const paint = () => {
+    replace(watched, moment(found, Number(step.value)));
+    for (const layer of layers) layer.at(Number(step.value));
+  };
   const move = (done) => {
     state.step = step.value === step.max ? "" : step.value;
     context.update(state, done);
@@ -85,13 +91,13 @@ function draw(result, found, state, context) {
   step.addEventListener("input", () => move(false));
   step.addEventListener("change", () => move(true));
   replace(result,
-    h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `${found.layers_count} layer${found.layers_count === 1 ? "" : "s"}, heads ${found.heads_per_layer.join(" + ")}, `,
-      `stream of ${found.stream_width}, ${found.parameters} parameters; bias ${found.bias}, attention ${found.attention}, normaliser ${found.normaliser}.`),
-    spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, s.why]), { caption: "Named parts of the residual stream", cards: true })
+    h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, h("b", {}, `${counted(found.layers_count, "layer")} with ${found.heads_per_layer.join(" + ")} head${found.heads_per_layer.join() === "1" ? "" : "s"}, ${counted(found.parameters, "parameter")}`), ", a ", term("stream"),
+      ` of ${counted(found.stream_width, "number")} per position; bias ${found.bias}, attention `, found.attention === "dp-free" ? term("dp-free") : found.attention, `, normaliser ${found.normaliser}.`),
+    spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, sentence(s.why)]), { caption: "Named parts of the residual stream", cards: true })
       : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number.")),
     h("div", { class: "card" }, h("h2", {}, "Token by token"),
       h("div", { class: "row" }, h("div", { class: "grow" }, field("Position", step)), player(step, move)), watched),
-    found.layers.map((layer, k) => drawLayer(found, layer, k)),
+    layers.map((layer) => layer.element),
     h("div", { class: "card" }, figure({ title: "Answers", x: { label: "position" }, y: { label: "y" }, height: 170,
       series: (found.y[0] ?? []).slice(0, 7).map((_, j) => ({ name: `output ${j + 1}`, unnamed: found.y[0].length === 1, kind: "stem", color: COLOURS[j], x: found.y.map((_, i) => i + 1), y: found.y.map((row) => row[j]) })) })));
   paint();
@@ -110,30 +116,51 @@ function moment(found, position) {
     const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
     return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), e.allowed];
   });
-  const size = found.x.map((v) => Array.isArray(v) ? v.length === 1 ? v[0] : Math.hypot(...v) : v);
-  const drawn = readings(found, t).map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row, `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
+  const size = sizes(found), read = readings(found, t);
+  const drawn = read.map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row.map(([lag, w]) => [lag, Math.abs(w)]), `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
   return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
+    h("ol", { id: "steps" }, steps(found, t, read)),
     drawn,
-    table(["layer", "head", "looks most at", "weight", "serves (writes to)"], rows, { caption: "Heads at this position", cards: true }),
-    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null];
+    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null,
+    h("details", {}, h("summary", {}, `Each of the ${rows.length} heads at this position`),
+      table(["layer", "head", "looks most at", "weight", "serves (writes to)"], rows, { caption: "Heads at this position", cards: true, most: 24 }))];
+}
+
+const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+/** One number per token: itself, or the length of a vector. */
+const sizes = (found) => found.x.map((v) => Array.isArray(v) ? v.length === 1 ? v[0] : Math.hypot(...v) : v);
+const written = (v) => [v].flat().map((w) => number(w)).join(", ");
+
+/** The retrieval in sentences: what comes in, what is fetched from where, what goes out. */
+function steps(found, t, read) {
+  const fetched = read.slice(0, 8).map(([name, row, layer]) => {
+    const shown = [...row].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).filter(([, w]) => Math.abs(w) > 0.05).slice(0, 3);
+    const source = ([lag]) => layer > 1 ? `position ${t + 1 - lag} (lag ${lag})` : `token ${written(found.x[t - lag])} at lag ${lag}`;
+    const exact = found.exact?.find((e) => e.name === name && e.layer === layer);
+    const space = found.subspaces.find((s) => s.name === name && s.layer === layer);
+    const holds = space ? found.layers[layer - 1].after_attention[t].slice(space.start, space.stop) : null;
+    return h("li", {}, `Layer ${layer}${read.length && space ? `: its heads together put into ${name}: ` : `, ${name}: `}`, shown.length ? shown.map(source).join(" and ") : "nothing",
+      row.length > shown.length ? `, and ${row.length - shown.length} more with less weight` : "", holds ? `. It holds ${written(holds)}` : "", exact ? ` (exactly: ${written(exact.values[t])})` : "", ".");
+  });
+  return [h("li", {}, `In comes token ${written(found.x[t])} at position ${t + 1}.`), fetched, h("li", {}, `Out goes ${written(found.y[t])}.`)];
 }
 
 /** What each named memory, or each head where nothing is named, takes from the tokens up to t:
- * (lag, share of the largest weight). All heads of a layer add up, so their sum is what is read. */
+ * (lag, share of the largest weight), and its layer. All heads of a layer add up, so their sum is what is read. */
 function readings(found, t) {
   const shares = (row) => {
     const top = Math.max(...row.map(Math.abs));
-    return top > 0 ? row.map((w, j) => [t - j, Math.abs(w) / top]).filter(([, w]) => w > 0.02) : [];
+    return top > 0 ? row.map((w, j) => [t - j, w / top]).filter(([, w]) => Math.abs(w) > 0.02) : [];
   };
   const spaces = found.subspaces.filter((s) => s.part === "attention").slice(0, 6);
   const sums = spaces.map((s) => {
     const { weights, gains, heads } = found.layers[s.layer - 1];
-    if (weights.length < heads) return [s.name, []]; // not all heads are shown: no sum
+    if (weights.length < heads) return [s.name, [], s.layer]; // not all heads are shown: no sum
     const size = (hd) => (gains[hd]?.slice(s.start, s.stop) ?? []).flat().reduce((a, v) => Math.abs(v) > Math.abs(a) ? v : a, 0);
-    return [s.name, shares(weights[0][t].slice(0, t + 1).map((_, j) => weights.reduce((sum, head, hd) => sum + head[t][j] * size(hd), 0)))];
+    return [s.name, shares(weights[0][t].slice(0, t + 1).map((_, j) => weights.reduce((sum, head, hd) => sum + head[t][j] * size(hd), 0))), s.layer];
   }).filter(([, row]) => row.length);
   if (sums.length) return sums;
-  return found.layers.flatMap((layer, k) => layer.weights.slice(0, 4).map((head, i) => [`layer ${k + 1} by head ${i + 1}`, shares(head[t].slice(0, t + 1))]));
+  return found.layers.flatMap((layer, k) => layer.weights.slice(0, 4).map((head, i) => [`head ${i + 1}`, shares(head[t].slice(0, t + 1)), k + 1]));
 }
 
 /** The named subspace that a head writes to most. */
@@ -145,21 +172,35 @@ function serves(found, layer, k, head) {
   return top > 0 ? `coordinate ${writes.indexOf(top)}` : "nothing";
 }
 
+/** Pictures of a layer; `at` moves those of one position. */
 function drawLayer(found, layer, k) {
+  const n = found.x.length, all = layer.weights.length === layer.heads; // of many heads only the last position is known
+  const curves = (position) => (all ? layer.weights.map((head) => head[position - 1].slice(0, position).reverse()) : layer.by_lag).slice(0, 14);
+  const series = (position) => curves(position).map((row, i) => ({ name: `head ${i + 1}`, unnamed: layer.heads > 8, kind: ["line", "dash", "dot", "long"][i % 4], color: COLOURS[i % 7], x: row.map((_, s) => s), y: row }));
+  const title = (position) => `Attention by lag at ${all ? `position ${position}` : "the last position"}`;
+  const looks = figure({ title: title(n), x: { label: "lag" }, y: { label: "weight" }, height: 190, series: series(n) });
   const lags = layer.by_lag[0].map((_, s) => s);
   const realised = layer.content_free ? found.subspaces.filter((s) => s.layer === k + 1 && s.part === "attention").map((s, i) => ({
     name: s.name, kind: "line", dots: true, color: COLOURS[i % 7], x: lags,
     y: lags.map((lag) => layer.by_lag.reduce((sum, head, hd) => sum + head[lag] * (layer.gains[hd]?.[s.start]?.[0] ?? 0), 0)) })) : [];
   const coordinates = layer.after_attention[0].length;
   const named = Array.from({ length: coordinates }, (_, i) => found.subspaces.find((s) => s.layer === k + 1 && s.start <= i && i < s.stop)?.name ?? `coord. ${i}`);
-  return h("section", { class: "card" }, h("h2", {}, `Layer ${k + 1}`),
-    h("p", { class: "hint" }, `bias ${layer.bias}, attention ${layer.attention}, normaliser ${layer.normaliser}, ${layer.heads} heads`),
-    h("div", { class: "two" },
-      figure({ title: "Attention by lag at the last position", x: { label: "lag" }, y: { label: "weight" }, height: 190,
-        series: layer.by_lag.slice(0, 14).map((row, i) => ({ name: `head ${i + 1}`, unnamed: layer.heads > 8, kind: ["line", "dash", "dot", "long"][i % 4], color: COLOURS[i % 7], x: lags, y: row })) }),
-      realised.length ? figure({ title: "Kernel that all heads realise together", x: { label: "lag" }, y: { label: "value" }, height: 190, series: realised })
-        : heat("Attention of head 1: position by position", layer.weights[0])),
-    heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: layer.after_attention.map((_, i) => i + 1) }));
+  const places = found.x.map((_, i) => i + 1);
+  const element = h("section", { class: "card" }, h("h2", {}, `Layer ${k + 1}`),
+    h("p", { class: "hint" }, `bias ${layer.bias}, attention ${layer.attention}, normaliser ${layer.normaliser}, ${counted(layer.heads, "head")}`),
+    h("div", { class: "two" }, looks,
+      realised.length ? figure({ title: "Kernel that all heads realise together", x: { label: "lag" }, y: { label: "value" }, height: 190, series: realised }) : oneHead(layer, places)),
+    heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: places, note: "Columns are positions. Blue is positive, orange negative; stronger is larger." }));
+  return { element, at: (position) => { if (all) looks.redraw({ title: title(position), series: series(position) }); } };
+}
+
+/** Where one head looks, position by position; which head can be chosen. */
+function oneHead(layer, places) {
+  const held = h("div", {});
+  const paint = (i) => replace(held, heat(`Attention of head ${i + 1}`, layer.weights[i], { rows: places.map(String), columns: places, note: "A row is the position that reads, a column the position that is read." }));
+  paint(0);
+  const many = layer.weights.length > 1;
+  return h("div", {}, many ? chips("Head", layer.weights.map((_, i) => [String(i), String(i + 1)]), "0", (i) => paint(Number(i))) : null, held);
 }
 
 const transpose = (m) => m[0].map((_, j) => m.map((row) => row[j]));

@@ -1,13 +1,14 @@
 // Plan: a memory and a tolerance in, the smallest architectures found out, with a model to take away.
 
 import { ask, download } from "../api.js";
-import { field, h, number, replace, save, select, table } from "../dom.js";
+import { field, h, number, replace, save, select, table, term } from "../dom.js";
+import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
 
 export const title = "Plan";
 export const defaults = { memory: "fixed:lags=1", tol: "0.2", dtype: "float32", length: "16" };
-const EXAMPLES = [["fixed:lags=1", "one token back"], ["fixed:lags=3+17", "3 and 17 tokens back"], ["prop42", "the token says how far (Proposition 4.2)"],
+export const EXAMPLES = [["fixed:lags=1", "one token back"], ["fixed:lags=3+17", "3 and 17 tokens back"], ["prop42", "the token says how far (Proposition 4.2)"],
   ["essential:kernel=exp:0.5", "exponential decay"], ["parity:lags=1+2", "parity of two earlier signs"]];
 
 export function show(main, state, context, outer) {
@@ -35,7 +36,10 @@ export function show(main, state, context, outer) {
 }
 
 /** A memory as typed: text, or a mapping in JSON. */
-export const read = (text) => text.startsWith("{") ? JSON.parse(text) : text;
+export const read = (text) => {
+  if (!text.startsWith("{")) return text;
+  try { return JSON.parse(text); } catch { throw new Error(`The memory “${text.slice(0, 60)}”: expected a mapping in JSON, or text as fixed:lags=3+17`); }
+};
 
 async function follow(state, parts, result, context) {
   const found = await parts.run(async (signal) => ask("plan", { memory: read(state.memory), tol: Number(state.tol), dtype: state.dtype, length: Math.round(Number(state.length)) }, signal));
@@ -51,9 +55,16 @@ function minima(found, best) {
   const sizes = { layers: best.layers, heads: best.heads, neurons: best.width };
   return h("ul", { id: "minimal" }, found.minimum.map(({ size, least, claim }) => {
     const has = sizes[size], noun = counted(has, size);
-    if (has <= least) return h("li", {}, h("b", {}, noun), claim ? ": proved minimal. " : ": no model has fewer.", claim ? h("span", { class: "hint" }, `${claim.words}.`) : null);
-    return h("li", {}, h("b", {}, noun), claim ? `: at least ${least} is proved. ` : ": whether fewer do is open.", claim ? h("span", { class: "hint" }, `${claim.words}.`) : null);
+    if (has <= least) return h("li", {}, h("b", {}, noun), claim ? ": proved minimal. " : ": no model has fewer.", claim ? h("span", { class: "hint" }, `${sentence(claim.words)}.`) : null);
+    return h("li", {}, h("b", {}, noun), claim ? `: at least ${least} is proved. ` : ": whether fewer do is open.", claim ? h("span", { class: "hint" }, `${sentence(claim.words)}.`) : null);
   }));
+}
+
+/** Why a row is reached, out of reach or undecided: a line, and a claim to open where there is one. */
+function reasons(r) {
+  if (r.reachable) return `construction ${r.construction}, ${r.status}`;
+  const said = sentence(r.reason ?? "").replace(/^undecided: /, ""), claim = r.certificate?.claim;
+  return claim ? h("details", {}, h("summary", {}, said.split("; ")[0] || "proved"), said.includes("; ") ? `${said.split("; ").slice(1).join("; ")}. ` : "", `The claim: ${sentence(claim)}.`) : said;
 }
 
 function draw(result, state, found, parts, context) {
@@ -69,20 +80,23 @@ function draw(result, state, found, parts, context) {
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, found.answer),
       best ? [h("p", {}, "Take ", h("b", {}, `${counted(best.layers, "layers")}, ${counted(best.heads, "heads")}, bias ${named(best)}`),
-        ` (${best.attention}, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
+        " (", best.attention === "dp-free" ? term("dp-free") : best.attention, `, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
       minima(found, best),
-      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: state.length }) }, "Watch it at work")),
+      h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: String(found.length) }) }, "Watch it at work")),
       h("p", { class: "hint" }, "The same on the command line: ", h("code", {}, best.command))]
         : h("p", {}, "The rows say what is proved, and what is undecided."),
       h("p", { class: "hint" }, `${reachable.length} of ${found.rows.length} kinds reach ${found.tol}; ${out ? `${out} proved out of reach` : "none is proved out of reach"}.`)),
-    reachable.length > 1 ? h("div", { class: "card" }, figure({ title: "The front: error against size", x: { label: "parameters", log: true }, y: { label: "error", log: true }, height: 230, series: [
+    reachable.length > 1 ? h("div", { class: "card" }, figure({ title: "The front: error against size", x: { label: "parameters", log: true }, y: { label: "error", log: true, depth: 1e8 }, height: 230, series: [
+      { name: `allowed: ${number(found.tol)}`, kind: "dash", color: "var(--c1)", width: 1.4, ...line(reachable, found.tol) },
       { name: "smallest of their kind", kind: "points", size: 5, color: "var(--c6)", ...points(reachable.filter((r) => !front.includes(r))) },
       { name: "front: none is better in size and error at once", kind: "points", size: 6, color: "var(--c0)", labels: front.map(named), ...points(front) }] })) : null,
     h("div", { class: "card" }, h("h2", {}, "All kinds side by side"),
       table(["bias", "attention", "layers", "heads", "neurons", "parameters", "error", "reached?", "why"], found.rows.map((r) => [
         named(r), `${r.attention}, ${r.normaliser}`, r.layers, r.heads, r.width, r.parameters, r.error,
-        h("b", { class: VERDICT[r.reachable][1] }, VERDICT[r.reachable][0]), r.certificate?.claim ?? (r.reachable ? `construction ${r.construction}, ${r.status}` : r.reason)]),
+        h("b", { class: VERDICT[r.reachable][1] }, VERDICT[r.reachable][0]), reasons(r)]),
       { cards: true, best: (k) => best && found.rows[k].bias === best.bias && found.rows[k].attention === best.attention && found.rows[k].construction === best.construction && found.rows[k].normaliser === best.normaliser, caption: "Architectures" })));
 }
 
+/** A level over the sizes of all rows. */
+const line = (rows, level) => ({ x: [Math.min(...rows.map((r) => r.parameters)), Math.max(...rows.map((r) => r.parameters))], y: [level, level] });
 const points = (rows) => ({ x: rows.map((r) => r.parameters), y: rows.map((r) => r.error || 1e-16) });

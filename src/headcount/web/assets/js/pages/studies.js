@@ -17,12 +17,13 @@ export async function show(main, state, context) {
     const { studies, root } = await look("found");
     chooser.append(...studies.map((s) => h("option", { value: s }, s)));
     if (!studies.length) replace(result, h("p", { class: "note" }, `No report is below “${root}”. Make one with headcount reproduce --profile smoke -o first, or open another folder with --root.`));
-    if (!state.folder && studies.length === 1) state.folder = studies[0];
+    if (!state.folder && studies.length) state.folder = studies[0];
     chooser.value = state.folder;
   } catch (error) { parts.complain(error.message); }
   if (state.folder) follow(state, parts, result);
 }
 
+const inside = (folder, name) => folder === "." ? name : `${folder}/${name}`;
 const SIGN = { supported: ["✓", "good"], refuted: ["✗", "bad"], undecided: ["?", "open"] };
 const range = (ends) => ends ? `${ends[0] === null ? "−∞" : number(ends[0])} … ${ends[1] === null ? "∞" : number(ends[1])}` : "–";
 const sign = (outcome) => SIGN[String(outcome)] ?? ["", "muted"];
@@ -40,24 +41,30 @@ const DRAWN = { reproduction, robustness, "finite-sample": curve, rivals: square
 async function follow(state, parts, result) {
   if (!state.folder) { replace(result); return; }
   const found = await parts.run((signal) => ask("study", { folder: state.folder }, signal));
-  if (found) replace(result, DRAWN[found.kind](found, state), h("p", { class: "hint" }, `The whole report is ${state.folder === "." ? "" : `${state.folder}/`}report.html.`));
+  if (found) replace(result, DRAWN[found.kind](found, state), found.report ? h("p", {}, h("a", { href: `api/report?name=${encodeURIComponent(inside(state.folder, "report.html"))}`, target: "_blank", rel: "noopener" }, "Open the whole report"), h("span", { class: "hint" }, ` (${inside(state.folder, "report.html")})`)) : null);
 }
 
-const sentences = (found) => found.sentences.map((s, i) => h("p", { class: i ? "" : "answer" }, s));
+const FIRST = 3; // sentences that stand open
+const sentences = (found) => [found.sentences.slice(0, FIRST).map((s, i) => h("p", { class: i ? "" : "answer" }, s)),
+  found.sentences.length > FIRST ? h("details", {}, h("summary", {}, `More of the answer (${found.sentences.length - FIRST})`), h("ul", {}, found.sentences.slice(FIRST).map((s) => h("li", {}, s)))) : null];
 
 function reproduction(found, state) {
   const counts = found.verdicts.reduce((all, v) => ({ ...all, [v.outcome]: (all[v.outcome] ?? 0) + 1 }), {});
+  const judged = Object.entries(counts).map(([k, v]) => `${v} ${k}`).join(", ");
   const arms = found.arms.filter((a) => a.learned !== null || a.possible !== null).slice(0, 60);
   const place = arms.map((_, i) => i + 1);
   const column = (name) => arms.map((a) => typeof a[name] === "number" && a[name] > 0 ? a[name] : null);
-  return [h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, `Profile ${found.profile}: `, Object.entries(counts).map(([k, v]) => `${v} ${k}`).join(", ") || "it judges nothing", "."), found.verdicts.length ? verdictTable(found.verdicts) : null),
-    arms.length ? h("div", { class: "card" }, figure({ title: "Numbers of every arm", x: { label: "arm (row below)" }, y: { label: "error", log: true }, series: [
+  return [h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, judged ? `${found.verdicts.length} verdicts on the paper's insights: ${judged}.` : "This reproduction judges nothing."),
+    h("p", { class: "hint" }, `Profile ${found.profile}. `, judged ? "" : "Its runs are too short and too few for a verdict; headcount reproduce --profile laptop has enough (under an hour)."), found.verdicts.length ? verdictTable(found.verdicts) : null),
+    found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => h("figure", {},
+      h("a", { href: picture(state.folder, name), target: "_blank", rel: "noopener" }, h("img", { src: picture(state.folder, name), alt: `Figure: ${name.replace(/\.svg$/, "").replaceAll("-", " ")}`, loading: "lazy" })))))) : null,
+    arms.length ? h("div", { class: "card" }, figure({ title: "Promised, possible and learned error of every arm", x: { label: "arm (row of the table below)" }, y: { label: "error", log: true, depth: 1e9 }, series: [
       { name: "promised", kind: "points", color: "var(--c3)", x: place, y: column("promised") }, { name: "possible", kind: "points", color: "var(--c0)", x: place, y: column("possible") },
       { name: "learned", kind: "points", color: "var(--c1)", x: place, y: column("learned") }] }),
-    table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms", most: 24 })) : null,
-    found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => h("figure", {},
-      h("img", { src: `api/figure?name=${encodeURIComponent(`${state.folder === "." ? "" : `${state.folder}/`}figures/${name}`)}`, alt: name.replace(/\.svg$/, "").replaceAll("-", " "), loading: "lazy" }))))) : null];
+    table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms", most: 12 })) : null];
 }
+
+const picture = (folder, name) => `api/figure?name=${encodeURIComponent(inside(folder, `figures/${name}`))}`;
 
 /** Variants down, insights across: outcome as colour and sign, the effect as number. */
 function robustness(found) {
@@ -70,7 +77,7 @@ function robustness(found) {
     return h("td", { class: `num tone-${tone}`, title: `${insight}, ${row}: ${c.outcome}; effect ${number(c.effect)} (${c.scale}), interval ${ends}, ${c.seeds} seed${c.seeds === 1 ? "" : "s"}` }, `${mark} ${number(c.effect, 2)}`);
   };
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
-    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim."),
+    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim; point at a cell for its interval."),
       h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Map of robustness" }, h("table", { class: "map" }, h("caption", {}, "Map of robustness"),
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "variant"), insights.map((i) => h("th", { scope: "col", class: "num" }, i)))),
         h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), insights.map((i) => cell(i, row)))))))),
