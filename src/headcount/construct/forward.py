@@ -10,6 +10,7 @@ against.
     out_t = sum_h W_O^h W_V^h sum_n w_h(t, n) x_n
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,54 +80,75 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
         by_lag = _bias(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
+        scores = None if attention.score.kind == "dp-free" else _scores(attention, h, x)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            mixed = _mixed(attention, h, x, values, rows[part], by_lag)
+            mixed = _mixed(attention, h, values, rows[part], by_lag, scores)
             out[:, part] += mixed @ w_out[h].T
     return out
 
 
+# sequence, rows, lags seen, bias → logits [R, n]
+Scores = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
 def _mixed(
-    attention: Any, h: int, x: np.ndarray, values: np.ndarray, rows: np.ndarray, by_lag: np.ndarray
+    attention: Any,
+    h: int,
+    values: np.ndarray,
+    rows: np.ndarray,
+    by_lag: np.ndarray,
+    scores: Scores | None,
 ) -> np.ndarray:
     """What one head sees at these rows, of the tokens up to the last of them.  [B, R, v]"""
     tokens = int(rows.max()) + 1
     lags = rows[:, None] - np.arange(tokens)[None]  # [R, n]
     seen = np.maximum(lags, 0)
     # the same for every sequence: -inf where a token is still to come
-    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(x.dtype)
-    if attention.score.kind == "dp-free":
-        return _weights(attention, h, rows, bias, x.dtype) @ values[:, :tokens]
+    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(values.dtype)
+    sink = _sink(attention, h, rows, values.dtype)
+    values = values[:, :tokens]
+    if scores is None:
+        return _averaged(bias, sink, values)
     return np.stack(
-        [
-            _weights(attention, h, rows, _scores(attention, h, one, rows, seen, bias), x.dtype) @ v
-            for one, v in zip(x[:, :tokens], values[:, :tokens], strict=True)
-        ]
+        [_averaged(scores(b, rows, seen, bias), sink, own) for b, own in enumerate(values)]
     )
 
 
-def _scores(
-    attention: Any, h: int, x: np.ndarray, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray
-) -> np.ndarray:
-    """Logits of one sequence.  [N, D] → [R, N]"""
+def _scores(attention: Any, h: int, x: np.ndarray) -> Scores:
+    """How a head's logits look at tokens; what does not depend on the row is worked out once."""
     score = attention.score
     if score.kind == "dot":
-        query = x[rows] @ _as(score.w_query[h], x).T
-        logits = query @ (x @ _as(score.w_key[h], x).T).T
-        logits += bias
-        return logits
-    asked = (x[rows] @ _as(score.direction[h], x))[:, None]
+        queries, keys = x @ _as(score.w_query[h], x).T, x @ _as(score.w_key[h], x).T
+
+        def dot(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
+            logits = queries[b, rows] @ keys[b, : bias.shape[1]].T
+            logits += bias
+            return logits
+
+        return dot
+    asked = x @ _as(score.direction[h], x)  # [B, N]
     if score.kind == "peak-tmx":
-        logits = seen.astype(x.dtype)
-        logits -= asked
-        logits *= logits
-        logits *= -np.abs(np.asarray(score.rate[h], x.dtype))
-        logits += bias
-        return logits
-    least = 1.0 if attention.bias.kind == "log" else 0.0
-    away = _bias(attention, h, np.maximum(asked, least), x.dtype)
-    with np.errstate(invalid="ignore"):  # what is not seen stays so
-        return np.where(np.isneginf(bias), bias, bias - away)
+        rate = -np.abs(np.asarray(score.rate[h], x.dtype))
+
+        def peak(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
+            logits = seen.astype(x.dtype)
+            logits -= asked[b, rows, None]
+            logits *= logits
+            logits *= rate
+            logits += bias
+            return logits
+
+        return peak
+    away = _bias(
+        attention, h, np.maximum(asked, 1.0 if attention.bias.kind == "log" else 0.0), x.dtype
+    )
+
+    def moved(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):  # what is not seen stays so
+            return np.where(np.isneginf(bias), bias, bias - away[b, rows, None])
+
+    return moved
 
 
 def _bias(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
@@ -168,27 +190,28 @@ LAG_LOGITS: dict[str, Any] = {
 NORMALISERS = ("none", "softmax", "softmax-sink", "softmax-bos", "softmax-tail")
 
 
-def _weights(
-    attention: Any, h: int, rows: np.ndarray, logits: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """Logits, which are overwritten → what each token is multiplied by.  [R, N] → [R, N]"""
-    normaliser = attention.normaliser
-    with np.errstate(over="ignore"):
-        if normaliser.kind == "none":
-            return np.exp(logits, out=logits)
-    sink = _sink(attention, h, rows, dtype)  # [R]
+def _averaged(logits: np.ndarray, sink: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """Logits, which are overwritten → the tokens' values, each times its weight, added up.
+    [R, n], [..., n, v] → [..., R, v]
+    """
+    if sink is None:
+        with np.errstate(over="ignore"):
+            return np.exp(logits, out=logits) @ values
     top = np.maximum(logits.max(axis=1), sink)
-    top = np.where(np.isfinite(top), top, 0).astype(dtype)
+    top = np.where(np.isfinite(top), top, 0).astype(logits.dtype)
     logits -= top[:, None]
     weights = np.exp(logits, out=logits)
     total = weights.sum(axis=1) + np.exp(sink - top)
-    weights /= np.where(total > 0, total, 1).astype(dtype)[:, None]
-    return weights
+    weighted: np.ndarray = weights @ values
+    weighted /= np.where(total > 0, total, 1).astype(logits.dtype)[:, None]
+    return weighted
 
 
-def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray:
-    """The logit of what is no token.  [R]"""
+def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray | None:
+    """The logit of what is no token; None where nothing is divided.  [R]"""
     normaliser = attention.normaliser
+    if normaliser.kind == "none":
+        return None
     if normaliser.kind == "softmax-sink":
         return np.full(len(rows), normaliser.logit[h], dtype)
     if normaliser.kind == "softmax-bos":
