@@ -8,8 +8,11 @@ against.
 
     weights of a head  [R, N] (or [B, R, N] where scores look at tokens), lags t - n, the future 0
     out_t = sum_h W_O^h W_V^h sum_n w_h(t, n) x_n
+
+Tokens beyond the last lag whose weight is not 0 in the format are left out (`_reach`).
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +23,7 @@ from headcount.model.embedding import LinearEmbedding
 from headcount.model.transformer import Transformer
 
 ROWS_AT_ONCE = 128  # of a sequence: what comes after the last of them is not computed
+FEW_VALUES = 32  # lags that tokens ask for: so many curves are looked at for where they end
 
 
 def served(model: Transformer) -> bool:
@@ -80,16 +84,17 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
         by_lag = _bias(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
-        scores = None if attention.score.kind == "dp-free" else _scores(attention, h, x)
+        scores, by_lags = _scores(attention, h, x, by_lag)
+        reach = _reach(by_lags, attention.normaliser.kind != "none", x.shape[1])
         for start in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            mixed = _mixed(attention, h, values, rows[part], by_lag, scores)
+            mixed = _mixed(attention, h, values, rows[part], by_lag, scores, reach)
             out[:, part] += mixed @ w_out[h].T
     return out
 
 
-# sequence, rows, lags seen, bias → logits [R, n]
-Scores = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+# sequence, rows, tokens, lags seen, bias → logits [R, n]
+Scores = Callable[[int, np.ndarray, slice, np.ndarray, np.ndarray], np.ndarray]
 
 
 def _mixed(
@@ -99,39 +104,63 @@ def _mixed(
     rows: np.ndarray,
     by_lag: np.ndarray,
     scores: Scores | None,
+    reach: int,
 ) -> np.ndarray:
-    """What one head sees at these rows, of the tokens up to the last of them.  [B, R, v]"""
-    tokens = int(rows.max()) + 1
-    lags = rows[:, None] - np.arange(tokens)[None]  # [R, n]
+    """What one head sees at these rows, of the tokens that it reaches.  [B, R, v]"""
+    tokens = slice(max(0, int(rows.min()) - reach), int(rows.max()) + 1)
+    lags = rows[:, None] - np.arange(tokens.start, tokens.stop)[None]  # [R, n]
     seen = np.maximum(lags, 0)
     # the same for every sequence: -inf where a token is still to come
     bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(values.dtype)
     sink = _sink(attention, h, rows, values.dtype)
-    values = values[:, :tokens]
+    values = values[:, tokens]
     if scores is None:
         return _averaged(bias, sink, values)
     return np.stack(
-        [_averaged(scores(b, rows, seen, bias), sink, own) for b, own in enumerate(values)]
+        [_averaged(scores(b, rows, tokens, seen, bias), sink, own) for b, own in enumerate(values)]
     )
 
 
-def _scores(attention: Any, h: int, x: np.ndarray) -> Scores:
-    """How a head's logits look at tokens; what does not depend on the row is worked out once."""
+def _reach(by_lags: np.ndarray | None, divided: bool, length: int) -> int:
+    """The last lag with a weight other than 0 in this format, given the logits that a head may
+    have at each lag; None where they depend on more. What is divided is measured from the largest
+    logit, which is seen wherever a later lag is.  [K, N]
+    """
+    if by_lags is None:
+        return length
+    least = math.log(float(np.finfo(by_lags.dtype).smallest_subnormal)) - 1
+    with np.errstate(invalid="ignore"):  # a head that sees nothing
+        above = by_lags - by_lags.max(axis=1, keepdims=True) if divided else by_lags
+    return int(np.flatnonzero((above >= least).any(axis=0)).max(initial=0))
+
+
+def _scores(
+    attention: Any, h: int, x: np.ndarray, by_lag: np.ndarray
+) -> tuple[Scores | None, np.ndarray | None]:
+    """How a head's logits look at tokens (None: not at all), and the logits that it may have at
+    each lag, where these are few. What does not depend on the row is worked out once.
+    """
     score = attention.score
+    if score.kind == "dp-free":
+        return None, by_lag[None]
     if score.kind == "dot":
         queries, keys = x @ _as(score.w_query[h], x).T, x @ _as(score.w_key[h], x).T
 
-        def dot(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
-            logits = queries[b, rows] @ keys[b, : bias.shape[1]].T
+        def dot(
+            b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+        ) -> np.ndarray:
+            logits = queries[b, rows] @ keys[b, tokens].T
             logits += bias
             return logits
 
-        return dot
+        return dot, None
     asked = x @ _as(score.direction[h], x)  # [B, N]
     if score.kind == "peak-tmx":
         rate = -np.abs(np.asarray(score.rate[h], x.dtype))
 
-        def peak(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        def peak(
+            b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+        ) -> np.ndarray:
             logits = seen.astype(x.dtype)
             logits -= asked[b, rows, None]
             logits *= logits
@@ -139,16 +168,24 @@ def _scores(attention: Any, h: int, x: np.ndarray) -> Scores:
             logits += bias
             return logits
 
-        return peak
-    away = _bias(
-        attention, h, np.maximum(asked, 1.0 if attention.bias.kind == "log" else 0.0), x.dtype
-    )
+        away = np.arange(x.shape[1], dtype=x.dtype) - _few(asked)
+        return peak, rate * away**2 + by_lag if len(away) else None
+    least = 1.0 if attention.bias.kind == "log" else 0.0
+    moved_by = _bias(attention, h, np.maximum(asked, least), x.dtype)
 
-    def moved(b: int, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    def moved(
+        b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+    ) -> np.ndarray:
         with np.errstate(invalid="ignore"):  # what is not seen stays so
-            return np.where(np.isneginf(bias), bias, bias - away[b, rows, None])
+            return np.where(np.isneginf(bias), bias, bias - moved_by[b, rows, None])
 
-    return moved
+    return moved, None
+
+
+def _few(values: np.ndarray) -> np.ndarray:
+    """The different values, where they are few, else none.  [K, 1]"""
+    found = np.unique(values)
+    return found[: len(found) if len(found) <= FEW_VALUES else 0, None]
 
 
 def _bias(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
