@@ -76,6 +76,17 @@ def snippet() -> float:
     )
 
 
+def forget() -> None:
+    """Drop what fits of this process remember: samples, with all that was found on them, and
+    measured sums.
+    """
+    from headcount.theory import heads, measure
+    from headcount.theory.fit.sample import sample
+
+    for kept in (sample, measure._at_first, heads._finite_powers):
+        kept.cache_clear()
+
+
 def fits() -> None:
     from headcount.memory.kernels import kernels
     from headcount.theory.fit import fit_heads
@@ -90,6 +101,7 @@ def fits() -> None:
         name = f"fit {kernel} {bias} H={heads} C={budget:g} lags={window or 'all'}"
 
         def run(problem=problem, heads=heads, name=name):
+            forget()
             errors[name] = (problem, fit_heads(problem, heads).head_sum)
 
         runs[name], bars[name] = run, bar

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from headcount.construct import forward as pass_in_numpy
 from headcount.construct.construction import in_precision
 from headcount.construct.forward import answers, served, streams
 from headcount.core.claims import Precision
@@ -68,3 +69,53 @@ def test_unknown_parts_are_told():
     model = eqx.tree_at(lambda m: m.layers[0].attention.bias, draft.model, strange)
     assert served(draft.model)
     assert not served(model)
+
+
+REACHING = [
+    ("folded", "fixed:lags=2", {"bias": "lin", "normaliser": "softmax-bos"}),
+    ("folded", "fixed:lags=2+5", {"bias": "peak", "normaliser": "softmax-sink"}),
+    ("folded", "fixed:lags=2+5", {"bias": "peak", "normaliser": "none"}),
+    ("leaps", "pointer-chain:hops=2,symbols=3", {"bias": "none", "normaliser": "softmax"}),
+    ("leaps", "pointer-chain:hops=2,symbols=3", {"bias": "lin", "normaliser": "none"}),
+]
+
+
+@pytest.mark.parametrize(("method", "target", "wish"), REACHING, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tokens_without_weight_are_left_out(method, target, wish, dtype, monkeypatch):
+    """The same answers and streams as with every token; and some are left out."""
+    built, draft = drafted(method, target, tol=0.1, length=300, **wish)
+    rng = np.random.default_rng(2)
+    x = (
+        rng.choice([-1.0, 1.0], (2, 300, 1))
+        if built.vocabulary is None
+        else rng.integers(-1, built.vocabulary, (2, 300))
+    )
+    reached = []
+    measured = pass_in_numpy._reach
+
+    def told(*known):
+        reached.append(measured(*known))
+        return reached[-1]
+
+    monkeypatch.setattr(pass_in_numpy, "_reach", told)
+    near = answers(draft.model, x, Everywhere(), dtype)
+    near_streams = streams(draft.model, x, dtype)
+    assert min(reached) < 299
+    monkeypatch.setattr(pass_in_numpy, "_reach", lambda by_lags, divided, length: length)
+    # what cancels shows the order in which it was added up
+    eps = float(np.finfo(dtype).eps) * (64 + draft.output.amplification)
+    np.testing.assert_allclose(near, answers(draft.model, x, Everywhere(), dtype), eps, eps)
+    for place, stream in streams(draft.model, x, dtype).items():
+        np.testing.assert_allclose(near_streams[place], stream, eps, eps)
+
+
+def test_what_a_head_reaches():
+    """The last lag whose weight is not 0 in the format: e^-104 is 0 in float32."""
+    falling = -np.arange(400, dtype=np.float32)[None]
+    assert 103 <= pass_in_numpy._reach(falling, False, 400) <= 105
+    assert 203 <= pass_in_numpy._reach(falling - 100, True, 400) + 100 <= 205
+    assert pass_in_numpy._reach(falling - 200, False, 400) == 0
+    assert pass_in_numpy._reach(np.full((1, 9), -np.inf), True, 9) == 0
+    assert pass_in_numpy._reach(falling.astype(np.float64), True, 400) == 399
+    assert pass_in_numpy._reach(None, True, 400) == 400

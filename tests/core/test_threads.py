@@ -7,6 +7,9 @@ import pytest
 import scipy.linalg  # noqa: F401  (its BLAS is not numpy's)
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from headcount.construct import construct, plan
+from headcount.construct.method import AbstractMethod
+from headcount.core.errors import InputError
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds import best, lower_bound
@@ -85,5 +88,21 @@ def test_a_lower_bound_runs_on_one_thread(two_threads, monkeypatch):
     monkeypatch.setattr(best, "dual_claim", watched)
     lower_bound(Problem(Lag(2), Lin(), budget=1e3), 4)
     assert seen
+    assert all(threads == {1} for threads in seen)
+    assert blas_threads() == two_threads
+
+
+def test_plans_and_builds_compute_on_one_thread(two_threads, monkeypatch):
+    seen = []
+
+    def told(*arguments):
+        seen.append(blas_threads())
+        raise InputError("seen", "enough", "stop")
+
+    monkeypatch.setattr(AbstractMethod, "draft", told)
+    plan("fixed:lags=1", 0.1, length=8)
+    with pytest.raises(InputError):
+        construct("fixed:lags=1", tol=0.1, length=8)
+    assert len(seen) >= 2
     assert all(threads == {1} for threads in seen)
     assert blas_threads() == two_threads

@@ -14,7 +14,7 @@ from headcount.theory.balls import precision
 from headcount.theory.head_sum import HeadSum, rational
 from headcount.theory.heads import DECAYS, FAMILIES, SHAPED, family
 from headcount.theory.problem import Norm
-from headcount.theory.shaped_curves import Peak, Rotary, Table
+from headcount.theory.shaped_curves import Peak, Rotary, Table, frequencies
 
 CURVES = {
     "lin": (0.3, 1.7, math.inf),
@@ -133,3 +133,17 @@ def test_weight_bits_hold_a_sum_beyond_a_double():
     huge = HeadSum(family("lin"), (1.0,), (fmpq(2) ** 2000,))
     assert 2000 <= huge.weight_bits <= 2002
     assert huge.coefficient_sum == math.inf
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 5, 16, 100, 1001])
+def test_rotary_balls_are_those_of_the_formula(length):
+    """The product of matrices holds what each cosine by itself gives, hardly wider."""
+    rng = np.random.default_rng(0)
+    r = Rotary(tuple(rng.uniform(0, 9, 16)), tuple(rng.uniform(-3, 3, 16)), 40.0)
+    parts = list(zip(frequencies(r.dims, r.base), r.phases, r.amplitudes, strict=True))
+    found = r.balls(length)
+    assert len(found) == length
+    for s, ball in enumerate(found):
+        logit = sum((arb(a) * (arb(float(t)) * s + arb(f)).cos() for t, f, a in parts), -arb(40))
+        assert ball.overlaps(logit.exp())
+        assert ball.rad() <= 1e-10 * ball.mid()

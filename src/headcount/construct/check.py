@@ -9,7 +9,7 @@ loudly, and names the first layer whose promise broke.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -22,7 +22,7 @@ from headcount.construct.construction import LayerError, Measured, in_precision
 from headcount.construct.draft import Draft, Request
 from headcount.core.claims import Precision
 from headcount.core.errors import CheckFailed
-from headcount.core.xla import QUICK, known
+from headcount.core.xla import QUICK, SOUND, known
 from headcount.memory.named import unnamed
 from headcount.memory.read import AbstractRead, At, Everywhere
 from headcount.memory.target import AbstractTarget
@@ -33,10 +33,11 @@ BATCH = 8
 EVERYWHERE_BATCH = 2
 EVERYWHERE_LENGTH = 64  # sequences on which every position is read
 ASCENTS = 3
+MANY_PAIRS = 10**7  # of tokens: beyond these a program runs longer than it takes to compile
 SLACK = 1e-13  # of the promise's own evaluation in float64
 
 
-def once(function: Callable[..., Any], *arguments: Any) -> Any:
+def once(function: Callable[..., Any], *arguments: Any, options: Mapping[str, Any] = QUICK) -> Any:
     """A call compiled for speed of compilation; arguments may be models. Equal structures and
     sizes share a program.
     """
@@ -44,12 +45,12 @@ def once(function: Callable[..., Any], *arguments: Any) -> Any:
     arrays, rest = eqx.partition(arguments, lambda leaf: isinstance(leaf, jax.Array))
     leaves, tree = jax.tree.flatten(rest)
     fixed = tuple(_Same(leaf) for leaf in leaves)
-    return _compiled()(arrays, function, fixed, tree)
+    return _compiled(tuple(options.items()))(arrays, function, fixed, tree)
 
 
 @functools.cache
-def _compiled() -> Callable[..., Any]:
-    return jax.jit(_called, static_argnums=(1, 2, 3), compiler_options=known(QUICK))
+def _compiled(options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+    return jax.jit(_called, static_argnums=(1, 2, 3), compiler_options=known(dict(options)))
 
 
 def _called(
@@ -72,19 +73,26 @@ class _Same:
         return hash(self.key)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Probe:
     """Sequences of one kind, and where they are read."""
 
+    target: AbstractTarget
     kind: str
     x: np.ndarray  # [B, N, d] or [B, N]
     read: AbstractRead
+
+    @functools.cached_property
+    def wanted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The right answers and which of them count: every row of a plan is compared with them."""
+        return reference(self.target, self.x, self.read)
 
 
 def sampled(target: AbstractTarget, request: Request) -> Probe:
     """Random and extreme sequences of the longest length."""
     longest = max(request.length, target.shortest)
     return Probe(
+        target,
         "random, extreme",
         np.concatenate([_sample(target, longest), _extremes(target, longest)]),
         target.read,
@@ -100,16 +108,15 @@ def probes(
     made = [drawn]
     x = made[0].x
     if target.vocabulary is None:
-        made.append(
-            Probe("adversarial", _adversarial(target, model, x[:BATCH], target.read), target.read)
-        )
+        moved = _adversarial(target, model, x[:BATCH], target.read)
+        made.append(Probe(target, "adversarial", moved, target.read))
     if not only_longest:
         # the row that is read must exist
         least = max(target.shortest, target.read.position if isinstance(target.read, At) else 1)
-        made.append(Probe("shortest", x[:, :least], target.read))
+        made.append(Probe(target, "shortest", x[:, :least], target.read))
         every = max(min(EVERYWHERE_LENGTH, x.shape[1]), target.shortest)
         if every <= 4 * EVERYWHERE_LENGTH:
-            made.append(Probe("every position", x[:EVERYWHERE_BATCH, :every], Everywhere()))
+            made.append(Probe(target, "every position", x[:EVERYWHERE_BATCH, :every], Everywhere()))
     return _joined(made)
 
 
@@ -119,7 +126,11 @@ def _joined(made: list[Probe]) -> list[Probe]:
     for probe in made:
         groups.setdefault((probe.x.shape[1], probe.read), []).append(probe)
     return [
-        Probe(", ".join(p.kind for p in g), np.concatenate([p.x for p in g]), read)
+        g[0]
+        if len(g) == 1
+        else Probe(
+            g[0].target, ", ".join(p.kind for p in g), np.concatenate([p.x for p in g]), read
+        )
         for (_, read), g in groups.items()
     ]
 
@@ -174,7 +185,7 @@ def _adversarial(
         z = np.array(x, np.float64)
         for _ in range(ASCENTS):
             gain = np.einsum(
-                "bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jnp.asarray(z)))), letters
+                "bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jax.device_put(z)))), letters
             )
             chosen = letters[gain.argmax(-1)]
             moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
@@ -241,7 +252,7 @@ def streams(model: Transformer, x: np.ndarray) -> dict[tuple[int, str], np.ndarr
         return forward.streams(model, x, np.float64)
     with jax.enable_x64(True):
         wide = in_precision(model, Precision.FLOAT64)
-        found = once(_all_streams, wide, jnp.asarray(x))
+        found = once(_all_streams, wide, jax.device_put(x))
         return {place: np.asarray(stream) for place, stream in found.items()}
 
 
@@ -279,7 +290,7 @@ def errors(
     dtype = np.float64 if precision is Precision.FLOAT64 else np.float32
     with np.errstate(over="ignore", invalid="ignore"):
         found = forward.answers(model, probe.x, probe.read, dtype)
-    return _off(target, probe, np.asarray(found, np.float64))
+    return _off(probe, np.asarray(found, np.float64))
 
 
 def compiled_errors(
@@ -291,7 +302,20 @@ def compiled_errors(
         dtype = shipped.layers[0].attention.w_value.dtype
         x = probe.x.astype(dtype) if target.vocabulary is None else probe.x
         call = functools.partial(_answers, read=probe.read)
-        return _off(target, probe, np.asarray(once(call, shipped, jnp.asarray(x)), np.float64))
+        much = _pairs(model, probe) > MANY_PAIRS
+        found = once(call, shipped, jax.device_put(x), options=SOUND if much else QUICK)
+        return _off(probe, np.asarray(found, np.float64))
+
+
+def _pairs(model: Transformer, probe: Probe) -> int:
+    """Pairs of tokens that heads with an eye on tokens compare."""
+    length, rows = probe.x.shape[1], len(probe.read.rows(probe.x.shape[1]))
+    counts = [length] * (len(model.layers) - 1) + [rows]
+    return len(probe.x) * sum(
+        count * length * layer.attention.w_value.shape[0]
+        for layer, count in zip(model.layers, counts, strict=True)
+        if layer.attention.score.kind != "dp-free"
+    )
 
 
 def _answers(model: Transformer, x: jax.Array, read: AbstractRead) -> jax.Array:
@@ -303,8 +327,8 @@ def as_shipped(target: AbstractTarget, model: Transformer, probe: Probe) -> floa
     return float(compiled_errors(target, model, probe, Precision.FLOAT32).max(initial=0.0))
 
 
-def _off(target: AbstractTarget, probe: Probe, found: np.ndarray) -> np.ndarray:
-    wanted, counted = reference(target, probe.x, probe.read)
+def _off(probe: Probe, found: np.ndarray) -> np.ndarray:
+    wanted, counted = probe.wanted
     off = np.abs(found - wanted)[counted]
     return np.where(np.isfinite(off), off, np.inf)
 

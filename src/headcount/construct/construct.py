@@ -20,11 +20,13 @@ from headcount.core.arguments import checked
 from headcount.core.claims import Precision
 from headcount.core.errors import CheckFailed, InputError
 from headcount.core.registry import Entry
+from headcount.core.threads import one_thread
 from headcount.memory.named import targets
 from headcount.memory.target import AbstractTarget
 
 
 @checked
+@one_thread()
 def construct(
     target: AbstractTarget | str,
     bias: str = "lin",

@@ -8,7 +8,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from headcount.construct.draft import Bound, Draft, Request
@@ -217,14 +216,14 @@ class Construction:
 
 
 def in_precision(model: Transformer, precision: Precision) -> Transformer:
-    """The NumPy weights as arrays of this type. NumPy rounds them: `jnp.asarray(leaf, dtype)` would
-    compile a program for every shape.
+    """The NumPy weights as arrays of this type. NumPy rounds them and they are only handed over:
+    `jnp.asarray` would compile a program for every shape.
     """
     wide = precision is Precision.FLOAT64
     dtype = np.float64 if wide else np.float32
 
     def rounded(leaf: Any) -> Any:
-        return jnp.asarray(leaf.astype(dtype)) if isinstance(leaf, np.ndarray) else leaf
+        return jax.device_put(leaf.astype(dtype)) if isinstance(leaf, np.ndarray) else leaf
 
     with jax.enable_x64(wide), np.errstate(over="ignore"):
         return jax.tree.map(rounded, model)

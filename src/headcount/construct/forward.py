@@ -8,8 +8,12 @@ against.
 
     weights of a head  [R, N] (or [B, R, N] where scores look at tokens), lags t - n, the future 0
     out_t = sum_h W_O^h W_V^h sum_n w_h(t, n) x_n
+
+Tokens beyond the last lag whose weight is not 0 in the format are left out (`_reach`).
 """
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,7 @@ from headcount.model.embedding import LinearEmbedding
 from headcount.model.transformer import Transformer
 
 ROWS_AT_ONCE = 128  # of a sequence: what comes after the last of them is not computed
+FEW_VALUES = 32  # lags that tokens ask for: so many curves are looked at for where they end
 
 
 def served(model: Transformer) -> bool:
@@ -79,54 +84,108 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
         by_lag = _bias(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
+        scores, by_lags = _scores(attention, h, x, by_lag)
+        reach = _reach(by_lags, attention.normaliser.kind != "none", x.shape[1])
         for start in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            mixed = _mixed(attention, h, x, values, rows[part], by_lag)
+            mixed = _mixed(attention, h, values, rows[part], by_lag, scores, reach)
             out[:, part] += mixed @ w_out[h].T
     return out
 
 
+# sequence, rows, tokens, lags seen, bias → logits [R, n]
+Scores = Callable[[int, np.ndarray, slice, np.ndarray, np.ndarray], np.ndarray]
+
+
 def _mixed(
-    attention: Any, h: int, x: np.ndarray, values: np.ndarray, rows: np.ndarray, by_lag: np.ndarray
+    attention: Any,
+    h: int,
+    values: np.ndarray,
+    rows: np.ndarray,
+    by_lag: np.ndarray,
+    scores: Scores | None,
+    reach: int,
 ) -> np.ndarray:
-    """What one head sees at these rows, of the tokens up to the last of them.  [B, R, v]"""
-    tokens = int(rows.max()) + 1
-    lags = rows[:, None] - np.arange(tokens)[None]  # [R, n]
+    """What one head sees at these rows, of the tokens that it reaches.  [B, R, v]"""
+    tokens = slice(max(0, int(rows.min()) - reach), int(rows.max()) + 1)
+    lags = rows[:, None] - np.arange(tokens.start, tokens.stop)[None]  # [R, n]
     seen = np.maximum(lags, 0)
     # the same for every sequence: -inf where a token is still to come
-    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(x.dtype)
-    if attention.score.kind == "dp-free":
-        return _weights(attention, h, rows, bias, x.dtype) @ values[:, :tokens]
+    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(values.dtype)
+    sink = _sink(attention, h, rows, values.dtype)
+    values = values[:, tokens]
+    if scores is None:
+        return _averaged(bias, sink, values)
     return np.stack(
-        [
-            _weights(attention, h, rows, _scores(attention, h, one, rows, seen, bias), x.dtype) @ v
-            for one, v in zip(x[:, :tokens], values[:, :tokens], strict=True)
-        ]
+        [_averaged(scores(b, rows, tokens, seen, bias), sink, own) for b, own in enumerate(values)]
     )
 
 
+def _reach(by_lags: np.ndarray | None, divided: bool, length: int) -> int:
+    """The last lag with a weight other than 0 in this format, given the logits that a head may
+    have at each lag; None where they depend on more. What is divided is measured from the largest
+    logit, which is seen wherever a later lag is.  [K, N]
+    """
+    if by_lags is None:
+        return length
+    least = math.log(float(np.finfo(by_lags.dtype).smallest_subnormal)) - 1
+    with np.errstate(invalid="ignore"):  # a head that sees nothing
+        above = by_lags - by_lags.max(axis=1, keepdims=True) if divided else by_lags
+    return int(np.flatnonzero((above >= least).any(axis=0)).max(initial=0))
+
+
 def _scores(
-    attention: Any, h: int, x: np.ndarray, rows: np.ndarray, seen: np.ndarray, bias: np.ndarray
-) -> np.ndarray:
-    """Logits of one sequence.  [N, D] → [R, N]"""
+    attention: Any, h: int, x: np.ndarray, by_lag: np.ndarray
+) -> tuple[Scores | None, np.ndarray | None]:
+    """How a head's logits look at tokens (None: not at all), and the logits that it may have at
+    each lag, where these are few. What does not depend on the row is worked out once.
+    """
     score = attention.score
+    if score.kind == "dp-free":
+        return None, by_lag[None]
     if score.kind == "dot":
-        query = x[rows] @ _as(score.w_query[h], x).T
-        logits = query @ (x @ _as(score.w_key[h], x).T).T
-        logits += bias
-        return logits
-    asked = (x[rows] @ _as(score.direction[h], x))[:, None]
+        queries, keys = x @ _as(score.w_query[h], x).T, x @ _as(score.w_key[h], x).T
+
+        def dot(
+            b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+        ) -> np.ndarray:
+            logits = queries[b, rows] @ keys[b, tokens].T
+            logits += bias
+            return logits
+
+        return dot, None
+    asked = x @ _as(score.direction[h], x)  # [B, N]
     if score.kind == "peak-tmx":
-        logits = seen.astype(x.dtype)
-        logits -= asked
-        logits *= logits
-        logits *= -np.abs(np.asarray(score.rate[h], x.dtype))
-        logits += bias
-        return logits
+        rate = -np.abs(np.asarray(score.rate[h], x.dtype))
+
+        def peak(
+            b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+        ) -> np.ndarray:
+            logits = seen.astype(x.dtype)
+            logits -= asked[b, rows, None]
+            logits *= logits
+            logits *= rate
+            logits += bias
+            return logits
+
+        away = np.arange(x.shape[1], dtype=x.dtype) - _few(asked)
+        return peak, rate * away**2 + by_lag if len(away) else None
     least = 1.0 if attention.bias.kind == "log" else 0.0
-    away = _bias(attention, h, np.maximum(asked, least), x.dtype)
-    with np.errstate(invalid="ignore"):  # what is not seen stays so
-        return np.where(np.isneginf(bias), bias, bias - away)
+    moved_by = _bias(attention, h, np.maximum(asked, least), x.dtype)
+
+    def moved(
+        b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
+    ) -> np.ndarray:
+        with np.errstate(invalid="ignore"):  # what is not seen stays so
+            return np.where(np.isneginf(bias), bias, bias - moved_by[b, rows, None])
+
+    return moved, None
+
+
+def _few(values: np.ndarray) -> np.ndarray:
+    """The different values, where they are few, else none.  [K, 1]"""
+    found = np.unique(values)
+    return found[: len(found) if len(found) <= FEW_VALUES else 0, None]
 
 
 def _bias(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
@@ -168,27 +227,28 @@ LAG_LOGITS: dict[str, Any] = {
 NORMALISERS = ("none", "softmax", "softmax-sink", "softmax-bos", "softmax-tail")
 
 
-def _weights(
-    attention: Any, h: int, rows: np.ndarray, logits: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """Logits, which are overwritten → what each token is multiplied by.  [R, N] → [R, N]"""
-    normaliser = attention.normaliser
-    with np.errstate(over="ignore"):
-        if normaliser.kind == "none":
-            return np.exp(logits, out=logits)
-    sink = _sink(attention, h, rows, dtype)  # [R]
+def _averaged(logits: np.ndarray, sink: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """Logits, which are overwritten → the tokens' values, each times its weight, added up.
+    [R, n], [..., n, v] → [..., R, v]
+    """
+    if sink is None:
+        with np.errstate(over="ignore"):
+            return np.exp(logits, out=logits) @ values
     top = np.maximum(logits.max(axis=1), sink)
-    top = np.where(np.isfinite(top), top, 0).astype(dtype)
+    top = np.where(np.isfinite(top), top, 0).astype(logits.dtype)
     logits -= top[:, None]
     weights = np.exp(logits, out=logits)
     total = weights.sum(axis=1) + np.exp(sink - top)
-    weights /= np.where(total > 0, total, 1).astype(dtype)[:, None]
-    return weights
+    weighted: np.ndarray = weights @ values
+    weighted /= np.where(total > 0, total, 1).astype(logits.dtype)[:, None]
+    return weighted
 
 
-def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray:
-    """The logit of what is no token.  [R]"""
+def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray | None:
+    """The logit of what is no token; None where nothing is divided.  [R]"""
     normaliser = attention.normaliser
+    if normaliser.kind == "none":
+        return None
     if normaliser.kind == "softmax-sink":
         return np.full(len(rows), normaliser.logit[h], dtype)
     if normaliser.kind == "softmax-bos":

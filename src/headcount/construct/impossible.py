@@ -11,6 +11,7 @@ then smaller heads one lag nearer: e^{-ps} = e^{-p} e^{-p(s-1)}.
 """
 
 import dataclasses
+import functools
 
 from headcount.core.claims import Claim
 from headcount.memory.kernels import Lag
@@ -20,8 +21,28 @@ from headcount.theory.problem import Problem
 
 
 def accepted(claim: Claim) -> bool:
-    """Does an independent checker accept it?"""
-    return check(claim)
+    """Does an independent checker accept it? A claim that comes back with a refusal that is
+    remembered is the same object, and was checked.
+    """
+    return _checked(_Itself(claim))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Itself:
+    """A claim that equals only itself: its evidence has no hash."""
+
+    claim: Claim
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.claim is other.claim
+
+    def __hash__(self) -> int:
+        return id(self.claim)
+
+
+@functools.lru_cache(maxsize=256)
+def _checked(kept: _Itself) -> bool:
+    return check(kept.claim)
 
 
 def covers(claim: Claim, problem: Problem, tol: float) -> bool:

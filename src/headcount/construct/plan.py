@@ -49,6 +49,7 @@ from headcount.construct.plan_verdict import (
 from headcount.core.arguments import checked
 from headcount.core.claims import Precision
 from headcount.core.errors import CheckFailed, InputError, require
+from headcount.core.threads import one_thread
 from headcount.memory.named import targets, unnamed
 from headcount.memory.target import AbstractTarget
 from headcount.model.cost import count_parameters
@@ -59,6 +60,7 @@ Progress = Callable[[str], None]
 
 
 @checked
+@one_thread()
 def plan(
     target: AbstractTarget | str,
     tol: float = 0.01,

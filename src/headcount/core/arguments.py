@@ -28,7 +28,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from headcount.core.errors import InputError, nearest, require, shown
+from headcount.core.errors import InputError, nearest, shown
 
 F = TypeVar("F")
 
@@ -70,12 +70,11 @@ def _checked(function: Any, name: str, types: bool = True) -> Any:
                 inspect.Parameter.VAR_KEYWORD,
             ):
                 continue
-            require(
-                fits(value, hint),
-                f"{name}: {key} is {shown(value)}",
-                in_words(hint),
-                f"see help({name})",
-            )
+            if not fits(
+                value, hint
+            ):  # the words are made where they are needed: a model's are long
+                got = f"{name}: {key} is {shown(value)}"
+                raise InputError(got, in_words(hint), f"see help({name})")
         return function(*arguments, **options)
 
     call.checks_arguments = types  # type: ignore[attr-defined]

@@ -193,8 +193,8 @@ def _linear_program(T: int, family: AbstractDecay, heads: int, budget: float) ->
     for low, high in ((1.5, 8.0), (2.0, 20.0), (4.0, 20.0), (5.0, 45.0), (8.0, 60.0)):
         rates = np.geomspace(low, high, heads) if heads > 1 else np.array([high])
         tails = scipy.special.zeta(rates, len(lags) + 1)  # at B = T, where they are largest
-        for weight in LP_WEIGHTS:
-            solved = _minimax(T, rates, lags, min(budget, weight))
+        for weight in sorted({min(budget, weight) for weight in LP_WEIGHTS}):
+            solved = _minimax(T, rates, lags, weight)
             if solved is not None:
                 found.append(
                     (

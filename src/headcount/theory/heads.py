@@ -504,6 +504,14 @@ def _integer_powers(rate: float, length: int) -> list[arb]:
     """1^-b, 2^-b, …, (length-1)^-b: one power for each prime, products for the rest."""
     if math.isinf(rate):
         return [arb(1)] + [arb(0)] * (length - 2)
+    return _finite_powers(rate, length, flint.ctx.prec)
+
+
+@functools.lru_cache(maxsize=128)
+def _finite_powers(rate: float, length: int, bits: int) -> list[arb]:
+    """At the working precision, which is `bits`. Heads that serve several lags are measured for
+    each of them, at the same rates.
+    """
     powers = {1: arb(1)}
     exponent = -arb(rate)
     for n in range(2, length):
@@ -528,7 +536,7 @@ def _maclaurin(b: np.ndarray, s: np.ndarray) -> np.ndarray:
 def _mean_exponential(z: np.ndarray) -> np.ndarray:
     """(e^z - 1)/z, by its series near 0 (the derivative by complex steps would cancel there)."""
     small = np.abs(z) < 0.3
-    series = np.ones_like(z)
+    near, series = np.where(small, z, 0.0), np.ones_like(z)
     for k in range(14, 1, -1):
-        series = 1 + np.where(small, z, 0.0) / k * series
+        series = 1 + near / k * series
     return np.where(small, series, np.expm1(z) / np.where(small, 1.0, z))

@@ -35,6 +35,7 @@ under a budget of 1e7 rounding would cost them a quarter of their value.
 """
 
 import dataclasses
+import math
 
 import numpy as np
 from scipy.linalg import lapack
@@ -45,6 +46,8 @@ STEP_BACK = 0.9995
 MAX_STEPS = 80
 SHORTEST = 1e-8
 HEAVY = 1e3  # weight of what exceeds limits and budget, where points are compared
+# without the checks that methods of arrays make first: they take longer than short sums
+_total, _least, _largest = np.add.reduce, np.minimum.reduce, np.maximum.reduce
 # a fit's gap that is still this wide, and fell by no more than this in so many steps, is held up by
 # rounding
 WIDE, WAITING, STALLED = 1e-3, 15, 0.7
@@ -146,12 +149,14 @@ def _solve(lp: Program, tol: float, start: np.ndarray, repair: bool) -> Solution
         rd, rp = now.y @ lp.A, misfit - rows.residual(now)
         gap = float(now.near @ now.dual)
         sizes = np.abs(misfit)
-        value = float(lp.w @ sizes[: len(lp.w)]) + float(sizes[rows.peaks].max(initial=0.0))
+        value = float(lp.w @ sizes[: len(lp.w)])
+        if rows.swapped is not None:
+            value += float(_largest(sizes[rows.peaks]))
         scale = tol * (1 + value)
         cost = value + rows.excess(misfit, sizes)
         if not cost > least:
             best, least = now.x, cost
-        if gap <= scale and np.abs(rd).max(initial=0.0) < 1e3 * scale:
+        if gap <= scale and _largest(np.abs(rd), initial=0.0) < 1e3 * scale:
             off, before = float(np.abs(rp).sum()), off
             closed = off < 1e3 * scale
             if closed or off > before / 2:  # the rest is rounding: further steps only add to it
@@ -201,6 +206,7 @@ class _Layout:
     budget: slice
     peaks: slice
     swapped: np.ndarray | None  # [paired + two]: the sides of peaks, if there are any
+    sums: list[tuple[slice, float]]  # parts whose u + v add up to a number, with that number
 
     @classmethod
     def of(cls, lp: Program) -> "_Layout":
@@ -209,12 +215,16 @@ class _Layout:
         if b < two:
             swapped = np.zeros(paired + two, dtype=bool)
             swapped[b:two] = swapped[paired + b :] = True
-        return cls(lp, two, paired, slice(a, b), slice(b, two), swapped)
+        budget, peaks = slice(a, b), slice(b, two)
+        totals = ((budget, lp.budget), (peaks, 1.0))
+        sums = [(part, total) for part, total in totals if part.start < part.stop]
+        return cls(lp, two, paired, budget, peaks, swapped, sums)
 
     def folded(self, sides: np.ndarray, sign: float = -1.0) -> np.ndarray:
         """u - v (or u + v) of each paired row.  [paired]"""
         both = sides[: self.paired].copy()
-        both[: self.two] += sign * sides[self.paired :]
+        other = both[: self.two]
+        (np.add if sign > 0 else np.subtract)(other, sides[self.paired :], out=other)
         return both
 
     def exchanged(self, near: np.ndarray, dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,18 +234,20 @@ class _Layout:
         return np.where(self.swapped, dual, near), np.where(self.swapped, near, dual)
 
     def residual(self, now: _Point) -> np.ndarray:
-        r = np.concatenate([self.folded(now.near), now.y[self.paired :]])
-        r[self.peaks] /= -2  # p - q = -2 r
-        return r
+        r = self.folded(now.near)
+        if self.swapped is not None:
+            r[self.peaks] /= -2  # p - q = -2 r
+        return r if self.paired == len(now.y) else np.concatenate([r, now.y[self.paired :]])
 
     def excess(self, misfit: np.ndarray, sizes: np.ndarray) -> float:
         """What a point costs besides the rows that are minimised by their size: its squares, and
         what it exceeds limits and budget by.
         """
-        squares, limits = misfit[self.paired :], misfit[self.two : self.paired]
-        beyond = -float(limits.sum(where=limits < 0))
+        squares, limits, beyond = misfit[self.paired :], misfit[self.two : self.paired], 0.0
+        if len(limits):
+            beyond = -float(_total(np.minimum(limits, 0.0)))
         if self.budget.start < self.budget.stop:
-            beyond += max(0.0, float(sizes[self.budget].sum()) - self.lp.budget)
+            beyond += max(0.0, float(_total(sizes[self.budget])) - self.lp.budget)
         return float(squares @ squares) / 2 + HEAVY * beyond
 
     def start(self, x: np.ndarray) -> _Point:
@@ -282,7 +294,7 @@ def _step(rows: _Layout, now: _Point, left: Left, gap: float) -> tuple[_Point, L
     ahead = float((now.near + primal * predictor.near) @ (now.dual + dual * predictor.dual))
     mu = (max(ahead, 0.0) / gap) ** 3 * gap / len(products)
     d = newton.direction(mu - products - predictor.near * predictor.dual)
-    if not (np.isfinite(d.x).all() and np.isfinite(d.near).all()):
+    if not (math.isfinite(_total(d.x)) and math.isfinite(_total(d.near))):
         return None
     primal, dual = _lengths(now, d, STEP_BACK, common)
     if max(primal, dual) <= SHORTEST:
@@ -299,7 +311,7 @@ def _lengths(now: _Point, d: _Point, back: float, common: bool) -> tuple[float, 
 
 def _longest(value: np.ndarray, change: np.ndarray) -> float:
     """The largest step that keeps every entry positive."""
-    fastest = float((change / value).min(initial=0.0))
+    fastest = float(_least(change / value, initial=0.0))
     return -1 / fastest if fastest < 0 else np.inf
 
 
@@ -312,58 +324,72 @@ class _Newton:
         self.ratio = self.split / self.slack
         self.E, self.V = rows.folded(self.ratio, 1.0), rows.folded(self.ratio)
         self.root = np.ones(len(rp))  # psi^1/2
-        self.root[: rows.paired] = 1 / np.sqrt(self.E)
-        self.root[rows.peaks] = np.sqrt(self.E[rows.peaks])
+        np.divide(1.0, np.sqrt(self.E), out=self.root[: rows.paired])
+        if rows.swapped is not None:
+            self.root[rows.peaks] = np.sqrt(self.E[rows.peaks])
         self.reflectors, self.tau, _, _ = lapack.dgeqrf(
             self.root[:, None] * rows.lp.A, overwrite_a=True
         )
         self.R = self.reflectors[: len(rd)].copy()  # its lower triangle is not used
         diagonal = np.abs(self.R.diagonal())
-        least = 1e-15 * diagonal.max()
-        self.sound = bool(np.isfinite(least))  # rounding has not spoiled the matrix
-        small = np.flatnonzero(diagonal < least)
-        self.R[small, small] = least
+        least = 1e-15 * float(_largest(diagonal))
+        self.sound = math.isfinite(least)  # rounding has not spoiled the matrix
+        if _least(diagonal) < least:
+            small = np.flatnonzero(diagonal < least)
+            self.R[small, small] = least
         self.missing = lapack.dtrtrs(self.R, -rd, trans=1)[0]
-        totals = ((rows.budget, rows.lp.budget), (rows.peaks, 1.0))
-        self.sums = [(part, total) for part, total in totals if part.start < part.stop]
-        self.by_level = [self._by_level(part) for part, _ in self.sums]
+        self.by_level = [self._by_level(part) for part, _ in rows.sums]
         # sum(du + dv) = sum(m + m') - sum(E) dl + V.dy in a budget, with de and dr in peaks
-        self.border = np.array(
-            [[self.V[part] @ by[2][part] for by in self.by_level] for part, _ in self.sums]
-        )
-        for i, (part, _) in enumerate(self.sums):
-            self.border[i, i] -= self.E[part].sum()
+        self.border = [
+            [float(self.V[part] @ by[2][part]) for by in self.by_level] for part, _ in rows.sums
+        ]
+        for i, (part, _) in enumerate(rows.sums):
+            self.border[i][i] -= float(_total(self.E[part]))
 
     def _by_level(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The answers dx, dy and `_against` to a level that rises by 1."""
         b = np.zeros(len(self.rp))
         b[part] = -self.V[part] / self.E[part] if part is self.rows.peaks else self.V[part]
         dx, dy = self._least_squares(b, np.zeros(len(self.missing)))
-        return dx, dy, self._against(np.zeros(len(b)), dx, dy)
+        return dx, dy, self._against(b, dx, dy, homogeneous=True)
 
-    def _against(self, rp: np.ndarray, dx: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    def _against(
+        self, rp: np.ndarray, dx: np.ndarray, dy: np.ndarray, homogeneous: bool = False
+    ) -> np.ndarray:
         """What q rises and p falls by, but for the level: dy, in peaks dr.  [paired]"""
-        change, peaks = dy[: self.rows.paired].copy(), self.rows.peaks
+        change, peaks = dy[: self.rows.paired], self.rows.peaks
         if self.rows.swapped is not None:
-            change[peaks] = rp[peaks] - self.rows.lp.A[peaks] @ dx
+            change = change.copy()
+            change[peaks] = -(self.rows.lp.A[peaks] @ dx)
+            if not homogeneous:
+                change[peaks] += rp[peaks]
         return change
 
     def direction(self, products: np.ndarray) -> _Point:
         """The direction in which u p and v q change by `products`."""
         rows, b, m = self.rows, self.rp.copy(), products / self.slack
-        asked = -rows.folded(m)
-        asked[rows.peaks] /= -self.E[rows.peaks]
-        b[: rows.paired] += asked
+        asked = rows.folded(m)
+        if rows.swapped is not None:
+            asked[rows.peaks] /= -self.E[rows.peaks]
+        b[: rows.paired] -= asked
         dx, dy = self._least_squares(b, self.missing)
-        change, rise = self._against(self.rp, dx, dy), np.zeros(rows.paired)
-        if self.sums:
+        change = self._against(self.rp, dx, dy)
+        rise: np.ndarray | None = None
+        if rows.sums:
             filled = rows.folded(self.split + m, 1.0) + self.V * change
-            short = np.array([total - filled[part].sum() for part, total in self.sums])
-            _, _, levels, info = lapack.dgesv(self.border, short)
-            for level, (part, _), by in zip(levels, self.sums, self.by_level, strict=True):
-                rise[part] = level if info == 0 else np.nan
+            short = [total - float(_total(filled[part])) for part, total in rows.sums]
+            rise = np.zeros(rows.paired)
+            levels = _solved(self.border, short)
+            for level, (part, _), by in zip(levels, rows.sums, self.by_level, strict=True):
+                rise[part] = level
                 dx, dy, change = dx + level * by[0], dy + level * by[1], change + level * by[2]
-        slack = np.concatenate([rise - change, (rise + change)[: rows.two]])
+        slack = np.empty(len(m))
+        if rise is None:
+            np.negative(change, out=slack[: rows.paired])
+            slack[rows.paired :] = change[: rows.two]
+        else:
+            np.subtract(rise, change, out=slack[: rows.paired])
+            np.add(rise[: rows.two], change[: rows.two], out=slack[rows.paired :])
         return _Point(dx, dy, *rows.exchanged(m - self.ratio * slack, slack))
 
     def _least_squares(self, b: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -375,5 +401,19 @@ class _Newton:
         return dx, self.root * self._apply(inside, "N")
 
     def _apply(self, vector: np.ndarray, trans: str) -> np.ndarray:
-        """Q v or Q'v by the Householder reflectors, one by one (the least work space)."""
-        return lapack.dormqr("L", trans, self.reflectors, self.tau, vector[:, None], 1)[0][:, 0]
+        """Q v or Q'v by the Householder reflectors, one by one (the least work space); the vector
+        is overwritten.
+        """
+        column = vector[:, None]
+        return lapack.dormqr("L", trans, self.reflectors, self.tau, column, 1, overwrite_c=1)[0][
+            :, 0
+        ]
+
+
+def _solved(border: list[list[float]], right: list[float]) -> list[float]:
+    """One equation or two: the levels of budget and peaks; NaN where there are none."""
+    if len(right) == 1:
+        pivot = border[0][0]
+        return [right[0] / pivot if pivot else math.nan]
+    _, _, levels, info = lapack.dgesv(np.array(border), np.array(right))
+    return levels.tolist() if info == 0 else [math.nan] * len(right)

@@ -11,6 +11,7 @@ stream and do not count.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -123,15 +124,27 @@ def measure(problem: Problem, head_sum: HeadSum, most_lags: int = MOST_LAGS) -> 
     """Enclose kernel - sum of heads. Where the tail is not told exactly, up to `most_lags` lags are
     handled one by one before it.
     """
-    if isinstance(head_sum.family, AbstractDecay):
-        return measure_curves(
-            problem,
-            head_sum.rates,
-            lambda: [arb(a) for a in head_sum.coefficients],
-            head_sum.weight_bits,
-            most_lags,
-        )
-    return _measure_shapes(problem, head_sum)
+    if not isinstance(head_sum.family, AbstractDecay):
+        return _measure_shapes(problem, head_sum)
+    errors, final = _at_first(problem, head_sum)
+    if final or most_lags <= problem.length:
+        return errors
+    return _measured(problem, head_sum, most_lags)[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _at_first(problem: Problem, head_sum: HeadSum) -> tuple[Errors, bool]:
+    """Without more lags than the problem has, and whether that is the end of it. Searches ask for
+    it, and so does whoever gets their answer.
+    """
+    return _measured(problem, head_sum, 0)
+
+
+def _measured(problem: Problem, head_sum: HeadSum, most_lags: int) -> tuple[Errors, bool]:
+    def coefficients() -> list[arb]:
+        return [arb(a) for a in head_sum.coefficients]
+
+    return _narrowed(problem, head_sum.rates, coefficients, head_sum.weight_bits, most_lags)
 
 
 def _measure_shapes(problem: Problem, head_sum: HeadSum) -> Errors:
@@ -168,15 +181,28 @@ def measure_curves(
     """The same for coefficients that are balls, made anew at each working precision; `bits` is
     about log2 of their absolute sum.
     """
+    return _narrowed(problem, rates, coefficients, bits, most_lags)[0]
+
+
+def _narrowed(
+    problem: Problem,
+    rates: Sequence[float],
+    coefficients: Callable[[], list[arb]],
+    bits: int,
+    most_lags: int,
+) -> tuple[Errors, bool]:
+    """Errors, and whether more lags than `most_lags` would change nothing."""
     length, bits, beyond = problem.length, bits + 100, arb(HUGE)
     while True:
         with precision(bits):
             error, window, kernel, tail = _enclose(problem, rates, coefficients(), length)
             explicit_narrow, tight = _narrow(window, kernel), _narrow(error, kernel)
             # heads so slow that their tail hardly falls would have no end
-            last = tail is None or length >= most_lags or not tail[problem.norm] <= beyond / 2
-            if tight or (explicit_narrow and last) or bits >= MOST_BITS:
-                return _report(problem, error, window, kernel, tail, length)
+            endless = tail is None or not tail[problem.norm] <= beyond / 2
+            last, most = endless or length >= most_lags, bits >= MOST_BITS
+            if tight or (explicit_narrow and last) or most:
+                errors = _report(problem, error, window, kernel, tail, length)
+                return errors, tight or endless or most
         if explicit_narrow and tail is not None:
             # the lags are exact, the tail is not: handle more lags one by one
             length, beyond = 4 * length, tail[problem.norm]
@@ -220,8 +246,12 @@ def norms(values: Sequence[arb]) -> tuple[arb, arb, arb]:
     """l1, squared l2 and sup of explicit values."""
     l1, squared, sup = arb(0), arb(0), arb(0)
     for value in values:
+        if value.is_zero():
+            continue
         size = abs(value)
-        l1, squared, sup = l1 + size, squared + size * size, sup.max(size)
+        l1, squared = l1 + size, squared + size * size
+        if not size < sup:
+            sup = sup.max(size)
     return l1, squared, sup
 
 
@@ -246,7 +276,9 @@ def _enclose(
     residual = (
         [-h for h in heads] if merged else [k - h for k, h in zip(kernel, heads, strict=True)]
     )
-    explicit, inside = norms(residual[first:]), norms(residual[first : problem.length])
+    explicit = inside = norms(residual[first:])
+    if length > problem.length:
+        inside = norms(residual[first : problem.length])
     if not problem.tail_counts:
         return join(explicit, None), join(inside, None), join(norms(kernel[first:]), None), None
     terms = [Term(-a, problem.decay, b) for b, a in zip(rates, coefficients, strict=True)]

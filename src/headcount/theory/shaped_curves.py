@@ -19,7 +19,7 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
 from headcount.core.errors import require
 from headcount.core.refs import Ref
@@ -128,15 +128,26 @@ class Rotary(AbstractShape):
         return np.exp(np.cos(angles) @ np.array(self.amplitudes) - self.offset)
 
     def balls(self, length):
-        theta = frequencies(self.dims, self.base)
-        parts = [
-            (arb(float(t)), arb(f), arb(r))
-            for t, f, r in zip(theta, self.phases, self.amplitudes, strict=True)
-        ]
-        return [
-            sum((r * (t * s + f).cos() for t, f, r in parts), -arb(self.offset)).exp()
-            for s in range(length)
-        ]
+        """With s = n a + b, n = sqrt(length), a cosine of a sum is two products: the logits are one
+        product of matrices, and 2 n angles are evaluated instead of n^2.
+        """
+        if length == 0:
+            return []
+        n = math.isqrt(length - 1) + 1
+        theta = [arb(float(t)) for t in frequencies(self.dims, self.base)]
+        far, near = [], [list[arb]() for _ in range(2 * len(theta))]
+        for a in range(-(-length // n)):
+            turned = [(t * (n * a) + f).sin_cos() for t, f in zip(theta, self.phases, strict=True)]
+            sizes = [arb(r) for r in self.amplitudes]
+            far.append([r * c for r, (_, c) in zip(sizes, turned, strict=True)])
+            far[-1] += [-r * s for r, (s, _) in zip(sizes, turned, strict=True)]
+        for j, t in enumerate(theta):
+            for b in range(n):
+                sine, cosine = (t * b).sin_cos()
+                near[j].append(cosine)
+                near[j + len(theta)].append(sine)
+        offset = arb(self.offset)
+        return [(z - offset).exp() for z in (arb_mat(far) * arb_mat(near)).entries()[:length]]
 
     def tail(self, start):
         return arb("inf")

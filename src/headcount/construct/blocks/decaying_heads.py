@@ -18,7 +18,7 @@ from headcount.construct.impossible import by_budget, by_weight, weight_for
 from headcount.core.claims import Precision
 from headcount.core.errors import require
 from headcount.memory.kernels import AbstractKernel, Lag
-from headcount.theory.fit import enough_heads, fit_heads, least_error
+from headcount.theory.fit import enough_heads, error_near, fit_heads, least_error
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import family
 from headcount.theory.measure import measure
@@ -30,6 +30,7 @@ MOST_EXTRA = 16
 MOST_HEADS = 24  # where a search begins at most: larger fits take minutes
 LIGHTER = 1  # attempts to make coefficients 16 times smaller
 BESIDE_THE_GRID = 2.0  # what rates between those of `least_error` may gain
+FAR_OFF = 2.0  # what a whole search may gain on the heads that are at hand, moved a little
 
 
 def affordable(tol: float | None, precision: Precision) -> float:
@@ -95,6 +96,8 @@ def _lighter(problem: Problem, made: DrawnHeads, tol: float) -> DrawnHeads:
     for _ in range(LIGHTER if cancels else 0):
         sparing = dataclasses.replace(problem, budget=made.weight / 16)
         if sparing.budget < 1 or least_error(sparing) > BESIDE_THE_GRID * tol:
+            break
+        if error_near(sparing, made.rates) > FAR_OFF * tol:
             break
         lighter = _counted(sparing, made.count)
         if lighter.error > tol:

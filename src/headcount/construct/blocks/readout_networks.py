@@ -35,6 +35,7 @@ from headcount.memory.readouts.base import on_slots, taking_part
 from headcount.memory.readouts.network import ReluNetwork, interpolate, zigzag
 
 WIDEST = 512
+BY_DEFINITION = 1024  # points times neurons: so few are quicker by the definition than compiled
 DEFAULT_ERROR = 0.01  # of a readout without an exact network, where no tolerance is given
 MOST_FACTORS = 6
 
@@ -121,6 +122,8 @@ def _known(
 
 def values_of(readout: AbstractReadout, slots: int, d: int, points: np.ndarray) -> np.ndarray:
     """f at many flattened stacks of slots, in float64.  [N, slots d] → [N, o]"""
+    if len(points) * (1 + getattr(readout, "neurons", 0)) <= BY_DEFINITION:
+        return np.array([readout.reference(p) for p in points.reshape(-1, slots, d)], np.float64)
     # few different shapes: each costs a compilation
     size = 1 << max(len(points) - 1, 1).bit_length()
     padded = np.concatenate([points, np.zeros((size - len(points), points.shape[1]))])

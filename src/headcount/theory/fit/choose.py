@@ -148,6 +148,15 @@ def least_error(problem: Problem) -> float:
     return optimal_rates(_steady(thin(sample(problem))))[1]
 
 
+@one_thread()
+def error_near(problem: Problem, rates: np.ndarray) -> float:
+    """About the error of the best heads near these rates within the budget. An estimate, no bound:
+    a search that looks further may find better ones.
+    """
+    data = thin(sample(problem))
+    return refine(data, at(data, rates, 1e-6), steps=8, gain=1e-2).error
+
+
 def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]:
     """Ever better fits; the last is the answer."""
     full = sample(problem)

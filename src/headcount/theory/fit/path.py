@@ -8,6 +8,7 @@ fewer heads than that; and, for one or two heads, a coarse grid of all rates or 
 few heads; `from_above` serves many. The search runs on the thin sample.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from headcount.theory.fit.greedy import with_one_more
 from headcount.theory.fit.lp import norm_of_target
-from headcount.theory.fit.sample import Sample
+from headcount.theory.fit.sample import KEPT, Sample
 from headcount.theory.fit.slp import Point, at, refine
 
 ETAS = (0.0003, 0.003, 0.012, 0.04, 0.1, 0.25, 0.5, 0.8)
@@ -36,22 +37,27 @@ def levels(data: Sample, heads: int) -> Iterator[Point]:
     """The best points found with 1, 2, …, heads heads. Those before the last are starts, no
     answers: they are refined less.
     """
-    best, whole = nothing(data), norm_of_target(data)
     for h in range(1, heads + 1):
-        if best.error <= NOTHING_LEFT * whole:
-            yield best
-            continue
-        last = h == heads
-        starts = _distinct(data, sorted(_starts(data, best, h, last), key=lambda p: p.error))[
-            :REFINED
-        ]
-        tried = [refine(data, start, steps=RACE, gain=ROUGH) for start in starts]
-        least = min(p.error for p in tried)
-        front = sorted((p for p in tried if p.error < LOST * least), key=lambda p: p.error)
-        for point in _distinct(data, front)[: REFINED if last else 1]:
-            more = refine(data, point, gain=1e-5 if last else ROUGH)
-            best = min(best, more, key=lambda p: p.error)
-        yield best
+        yield _level(data, h, h == heads)
+
+
+@functools.lru_cache(maxsize=KEPT * 16)
+def _level(data: Sample, h: int, last: bool) -> Point:
+    """The best point found with h heads. A search for the fewest heads asks for the same starts
+    again and again.
+    """
+    best = nothing(data) if h == 1 else _level(data, h - 1, False)
+    if best.error <= NOTHING_LEFT * norm_of_target(data):
+        return best
+    ranked = sorted(_starts(data, best, h, last), key=lambda p: p.error)
+    starts = _distinct(data, ranked)[:REFINED]
+    tried = [refine(data, start, steps=RACE, gain=ROUGH) for start in starts]
+    least = min(p.error for p in tried)
+    front = sorted((p for p in tried if p.error < LOST * least), key=lambda p: p.error)
+    for point in _distinct(data, front)[: REFINED if last else 1]:
+        more = refine(data, point, gain=1e-5 if last else ROUGH)
+        best = min(best, more, key=lambda p: p.error)
+    return best
 
 
 def _starts(data: Sample, best: Point, h: int, last: bool) -> list[Point]:

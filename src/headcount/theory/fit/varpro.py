@@ -72,14 +72,35 @@ class Model:
     clamp: Callable[[np.ndarray], np.ndarray]  # [P]
     reach: np.ndarray | float = 1.0
 
+    def projection(self, u: np.ndarray) -> "Projection":
+        """The heads at these parameters with their best coefficients."""
+        Q, R = np.linalg.qr(self.columns(u))
+        return Projection(self, u, Q, R, _without(Q, self.target))
+
     def projected(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residual [S] after the best coefficients, and Kaufman's Jacobian [S, P]."""
-        Q, R = np.linalg.qr(self.columns(u))
-        diagonal = np.abs(np.diag(R))
-        R = R + np.diag(np.where(diagonal < 1e-14 * diagonal.max(), 1e-14 * diagonal.max(), 0.0))
-        a = np.linalg.solve(R, Q.T @ self.target)
-        owned = np.tile(a, len(u) // len(a))
-        return _without(Q, self.target), -_without(Q, self.slopes(u) * owned)
+        at = self.projection(u)
+        return at.residual, at.jacobian()
+
+
+@dataclasses.dataclass(frozen=True)
+class Projection:
+    """A model at some parameters; its Jacobian is worked out where the step is taken."""
+
+    model: Model
+    u: np.ndarray  # [P]
+    Q: np.ndarray  # [S, H]
+    R: np.ndarray  # [H, H]
+    residual: np.ndarray  # [S]
+
+    def jacobian(self) -> np.ndarray:
+        """Kaufman's.  [S, P]"""
+        diagonal = np.abs(np.diag(self.R))
+        least = 1e-14 * diagonal.max()
+        R = self.R + np.diag(np.where(diagonal < least, least, 0.0))
+        a = np.linalg.solve(R, self.Q.T @ self.model.target)
+        owned = np.tile(a, len(self.u) // len(a))
+        return -_without(self.Q, self.model.slopes(self.u) * owned)
 
 
 def descend(
@@ -88,26 +109,24 @@ def descend(
     """Levenberg's steps from `start` until one gains less than `gain`: parameters of the local
     least-squares optimum and its squared error.
     """
-    u, damping = model.clamp(start), 1e-2
-    residual, jacobian = model.projected(u)
-    error = residual @ residual
+    now, damping = model.projection(model.clamp(start)), 1e-2
+    error, jacobian = now.residual @ now.residual, now.jacobian()
     for _ in range(steps):
-        after = model.clamp(
-            u + np.clip(_step(residual, jacobian, damping), -model.reach, model.reach)
-        )
-        new_residual, new_jacobian = model.projected(after)
-        new_error = new_residual @ new_residual
+        step = np.clip(_step(now.residual, jacobian, damping), -model.reach, model.reach)
+        after = model.projection(model.clamp(now.u + step))
+        new_error = after.residual @ after.residual
         if new_error < error:
             gained = 1 - new_error / error
-            u, residual, jacobian, error = after, new_residual, new_jacobian, new_error
+            now, error = after, new_error
             damping /= 5
             if gained < gain:
                 break
+            jacobian = now.jacobian()
         else:
             damping *= 8
             if damping > 1e6:
                 break
-    return u, float(error)
+    return now.u, float(error)
 
 
 def _step(residual: np.ndarray, jacobian: np.ndarray, damping: float) -> np.ndarray:
