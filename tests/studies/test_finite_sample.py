@@ -81,6 +81,14 @@ def test_beyond_the_largest_size_the_answer_says_that_it_is_drawn_on():
     assert found.n == pytest.approx(1e5, rel=0.01)
 
 
+def test_the_interval_of_a_risk_is_cut_at_0():
+    wide = RiskPoint(30, {}, np.array([0.0, 0.0, 1.0]), np.zeros(3), Floor(0.0, 0.0))
+    assert wide.risk.interval.low == 0.0 < wide.risk.value < wide.risk.interval.high
+    assert wide.terms[Term.ESTIMATION].interval.low < 0  # a difference may be negative
+    near = RiskPoint(30, {}, np.array([1.0, 1.1, 1.2]), np.zeros(3), Floor(0.0, 0.0))
+    assert 0 < near.risk.interval.low < near.risk.value
+
+
 def test_an_unknown_floor_is_part_of_optimisation():
     point = RiskPoint(10, {}, np.array([0.3, 0.2, 0.4]), np.array([0.1, 0.1, 0.2]), Floor())
     terms = point.terms

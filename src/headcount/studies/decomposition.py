@@ -81,7 +81,12 @@ class RiskPoint:
 
     @property
     def risk(self) -> Measured:
-        return Measured.over(self.risks, self.together)
+        """A risk is never below 0, and so its interval is cut there."""
+        found = Measured.over(self.risks, self.together)
+        ends = found.interval
+        if ends is None or ends.low >= 0:
+            return found
+        return Measured(found.value, Interval(0.0, ends.high))
 
     @property
     def terms(self) -> dict[Term, Measured | None]:

@@ -12,12 +12,16 @@ below the largest of
     a tenth of the error asked for                       nor would the answer
     1e-6 of the best constant's risk                     rounding
 
+and where fresh data leave no more than 5% of the best constant's risk above the floor that is
+known. The last condition is there because training can stand still and leap later: a model that
+does not recall yet changes little for a thousand steps.
+
 Otherwise S is doubled, up to the most that the profile allows; then the study says that it was not
-enough, and how much the last doubling changed.
+enough, and how much the last doubling changed, or where it stands still.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +30,7 @@ from headcount.studies.decomposition import Measured
 from headcount.studies.learning_design import Effort
 
 OF_INTERVAL, OF_RISK, OF_ERROR, NEGLIGIBLE = 0.5, 0.05, 0.1, 1e-6
+PLATEAU = 0.05  # of the best constant's risk that fresh data leave above the floor
 Arm = tuple[int, int]  # size on the axis, samples (0: fresh data)
 
 
@@ -52,13 +57,20 @@ class EnoughEffort:
 
     effort: Effort
     changes: tuple[Change, ...]
+    left: float = 0.0  # by fresh data above the known floor, a share of the best constant's risk
+
+    @property
+    def settled(self) -> bool:
+        """Did the last doubling change nothing?"""
+        return all(change.small for change in self.changes)
 
     @property
     def enough(self) -> bool:
-        return all(change.small for change in self.changes)
+        return self.settled and self.left <= PLATEAU
 
     def to_json(self) -> dict[str, Any]:
         return {"lr": self.effort.rate, "steps": self.effort.steps, "enough": self.enough,
+                "left": self.left,
                 "changes": [change.to_json() for change in self.changes]}  # fmt: skip
 
     def sentence(self) -> str:
@@ -66,6 +78,12 @@ class EnoughEffort:
         steps = self.effort.steps
         if self.enough:
             return f"{steps} steps are enough: half as many give the same risks, within the limits."
+        if self.settled:
+            return (
+                f"{steps} steps may not be enough: half as many give the same risks, but fresh data"
+                f" leave {self.left:.0%} of the best constant's risk above the floor that is known."
+                " Training may stand still and leap later. Optimisation counts it in."
+            )
         worst = max(self.changes, key=lambda change: abs(change.change.value) / change.allowed)
         size = f"{worst.samples} samples" if worst.samples else "fresh data"
         return (
@@ -79,10 +97,10 @@ Risks = Callable[[Sequence[Arm], Effort], dict[Arm, np.ndarray]]
 
 def enough_effort(
     arms: Sequence[Arm], risks: Risks, rate: float, steps: tuple[int, int], error: float | None,
-    trivial: float,
+    trivial: float, floors: Mapping[int, float],
 ) -> EnoughEffort:  # fmt: skip
     """Double the steps from the first number up to the last. `risks` trains arms: [seeds] each;
-    `trivial` is the risk of the best constant.
+    `trivial` is the risk of the best constant; `floors`: what is known of each size.
     """
     known = max(OF_ERROR * (error or 0.0), NEGLIGIBLE * trivial)
     now, most = steps
@@ -91,7 +109,9 @@ def enough_effort(
         effort = Effort(rate, now)
         found = risks(arms, effort)
         changes = tuple(_change(arm, before[arm], found[arm], known) for arm in arms)
-        reached = EnoughEffort(effort, changes)
+        left = max((float(found[arm].mean()) - floors.get(arm[0], 0.0) for arm in arms
+                    if not arm[1]), default=0.0)  # fmt: skip
+        reached = EnoughEffort(effort, changes, max(0.0, left) / trivial)
         if reached.enough or 2 * now > most:
             return reached
         before, now = found, 2 * now

@@ -163,9 +163,9 @@ class _Study:
     def run(self) -> FiniteSample:
         d = self.design
         first, most = d.seeds
-        reached = self.effort(self.pilot(), first)
-        effort = reached.effort
         floors = {size: floor_of(d.target, d.model_at(size), d.length) for size in d.models}
+        reached = self.effort(self.pilot(), first, floors)
+        effort = reached.effort
         sizes, seeds = list(d.sizes), first
         points = self.curve(sizes, effort, seeds, floors)
         needed = self.needed(points)
@@ -195,7 +195,7 @@ class _Study:
         worst = {r: max(losses[specs[r, s].content_hash] for s in PILOT_SEEDS) for r in RATES}
         return min(RATES, key=lambda r: worst[r])
 
-    def effort(self, rate: float, seeds: int) -> EnoughEffort:
+    def effort(self, rate: float, seeds: int, floors: Mapping[int, Floor]) -> EnoughEffort:
         """Steps that are enough for fresh data and for the smallest number of samples."""
         d = self.design
         arms = [*((size, 0) for size in d.models), (d.sizes[0], d.samples_at(d.sizes[0]))]
@@ -203,7 +203,8 @@ class _Study:
         def risks(arms: Sequence[Arm], effort: Effort) -> dict[Arm, np.ndarray]:
             return self.risks(arms, effort, seeds)
 
-        return enough_effort(arms, risks, rate, d.steps, d.error, self.trivial)
+        known = {size: floor.known for size, floor in floors.items()}
+        return enough_effort(arms, risks, rate, d.steps, d.error, self.trivial, known)
 
     def risks(self, arms: Sequence[Arm], effort: Effort, seeds: int) -> dict[Arm, np.ndarray]:
         """The risk of every seed [seeds] of each (size, samples)."""
