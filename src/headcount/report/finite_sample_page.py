@@ -1,5 +1,6 @@
 """The page of a finite-sample study: its terms over n on logarithmic axes."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headcount.report.axis_marks import log_ticks
@@ -9,7 +10,9 @@ from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
 from headcount.studies.decomposition import RiskPoint, Term
 from headcount.studies.finite_sample import FiniteSample
+from headcount.theory.sample_bounds import Quantity
 
+BOUND_COLOURS = (LIGHT["c5"], LIGHT["c4"])
 FAINT = 1e-7  # a part below this share of the trivial risk stands in the table only
 LOOKS = {
     Term.APPROXIMATION: (LIGHT["c0"], "s"), Term.PRECISION: (LIGHT["c3"], "^"),
@@ -45,6 +48,7 @@ def _drawn(found: FiniteSample) -> Figure:
         if drawn:
             axes.plot(*zip(*drawn, strict=True), color=colour, marker=mark, ms=4, lw=1.4,
                       label=str(term))  # fmt: skip
+    _draw_bounds(axes, found)
     axes.axhline(found.trivial, color=LIGHT["muted"], ls=":", lw=1)
     axes.annotate("best constant answer", (at[0], found.trivial), fontsize=8, va="bottom")
     if found.needed is not None:
@@ -57,6 +61,18 @@ def _drawn(found: FiniteSample) -> Figure:
     log_ticks(axes.yaxis, *axes.get_ylim())
     axes.legend(frameon=False, fontsize=9)
     return canvas
+
+
+def _draw_bounds(axes: Axes, found: FiniteSample) -> None:
+    """Explicit bounds on the risk at each n, where they say more than the range of the loss."""
+    drawn: dict[str, list[tuple[int, float]]] = {}
+    for n, claim in found.bounds:
+        on_risk = claim.quantity is Quantity.RISK and not found.labels
+        if n and found.axis == "n" and on_risk and not claim.trivial:
+            drawn.setdefault(claim.method, []).append((n, claim.value))
+    for (method, points), colour in zip(drawn.items(), BOUND_COLOURS, strict=False):
+        axes.plot(*zip(*points, strict=True), color=colour, ls=(0, (4, 2)), lw=1.2,
+                  label=f"at most ({method})")  # fmt: skip
 
 
 def page(found: FiniteSample) -> StudyPage:
@@ -76,6 +92,8 @@ def page(found: FiniteSample) -> StudyPage:
         "Excess risk and its parts; the band is a 90% interval of the mean over seeds, for all"
         " sizes at once. Parts that are zero, negative or next to nothing are in the table only."
     )
+    if found.axis == "n" and not found.labels:
+        caption += " Dashed: explicit bounds, each with probability 0.95."
     return StudyPage(StudyKind.FINITE_SAMPLE, f"Finite samples: {found.target}",
                      found.sentences(), figure(found), caption, columns, rows, notes,
                      found.profile)  # fmt: skip

@@ -63,6 +63,7 @@ class FiniteSample:
     needed: SamplesNeeded | None
     notes: tuple[str, ...]
     trivial: float  # the risk of the best constant answer
+    labels: bool = False  # then risks are in nats, and bounds on shares of wrong answers
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -183,7 +184,7 @@ class _Study:
         notes = tuple(dict.fromkeys(floor.why for floor in floors.values() if floor.why))
         return FiniteSample(d.name, d.model, d.profile, d.axis, d.noise, d.series, reached,
                             tuple(points), tuple(self.bounds(points, effort)), needed, notes,
-                            self.trivial)  # fmt: skip
+                            self.trivial, d.target.labels)  # fmt: skip
 
     def pilot(self) -> float:
         """The learning rate whose worst pilot run on fresh data is best."""
