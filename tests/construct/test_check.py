@@ -6,6 +6,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
+from headcount.construct import check as checks
 from headcount.construct.check import check, probes, sampled
 from headcount.construct.draft import Bound, Request
 from headcount.construct.methods.sums_of_decays import FixedBySum
@@ -73,3 +74,20 @@ def test_probes_cover_short_long_extreme_and_every_position(draft):
     kinds = ", ".join(p.kind for p in found)
     for word in ("random", "shortest", "every position", "extreme", "adversarial"):
         assert word in kinds
+
+
+def test_a_blink_attacks_from_few_sequences_but_compares_promises_on_all(draft, monkeypatch):
+    drawn = sampled(TARGET, REQUEST)
+    few = drawn.spread(3)
+    assert len(few.x) == 3 < len(drawn.x)
+    np.testing.assert_array_equal(few.x[[0, -1]], drawn.x[[0, -1]])  # of every kind
+    assert drawn.spread(1000) is drawn
+    whole = check(TARGET, REQUEST, draft)[0]
+    assert check(TARGET, REQUEST, draft, drawn, blink=True)[0] == whole  # no pairs are compared
+    monkeypatch.setattr(checks, "_pairs", lambda model, probe: checks.MANY_PAIRS * len(probe.x))
+    brief = check(TARGET, REQUEST, draft, drawn, blink=True)[0]
+    assert whole.inputs - brief.inputs == checks.BATCH - 2  # two starts instead of eight
+    w_value = draft.model.layers[0].attention.w_value * 1.5
+    spoilt = eqx.tree_at(lambda m: m.layers[0].attention.w_value, draft.model, w_value)
+    with pytest.raises(CheckFailed, match="layer 1"):
+        check(TARGET, REQUEST, dataclasses.replace(draft, model=spoilt), drawn, blink=True)

@@ -87,6 +87,13 @@ class Probe:
         """The right answers and which of them count: every row of a plan is compared with them."""
         return reference(self.target, self.x, self.read)
 
+    def spread(self, count: int) -> "Probe":
+        """So many of the sequences, of every kind."""
+        if count >= len(self.x):
+            return self
+        chosen = np.linspace(0, len(self.x) - 1, count).round().astype(int)
+        return Probe(self.target, self.kind, self.x[chosen], self.read)
+
 
 def sampled(target: AbstractTarget, request: Request) -> Probe:
     """Random and extreme sequences of the longest length."""
@@ -100,15 +107,16 @@ def sampled(target: AbstractTarget, request: Request) -> Probe:
 
 
 def probes(
-    target: AbstractTarget, drawn: Probe, model: Transformer, only_longest: bool
-) -> list[Probe]:
+    target: AbstractTarget, drawn: Probe, model: Transformer, only_longest: bool,
+    starts: int = BATCH,
+) -> list[Probe]:  # fmt: skip
     """All inputs of a build, from the longest ones that were drawn. Shorter ones are beginnings of
-    longer ones: they are samples as well.
+    longer ones: they are samples as well. The adversary begins with `starts` random ones.
     """
     made = [drawn]
     x = made[0].x
     if target.vocabulary is None:
-        moved = _adversarial(target, model, x[:BATCH], target.read)
+        moved = _adversarial(target, model, x[:starts], target.read)
         made.append(Probe(target, "adversarial", moved, target.read))
     if not only_longest:
         # the row that is read must exist
@@ -197,18 +205,22 @@ def _adversarial(
 
 
 def check(
-    target: AbstractTarget, request: Request, draft: Draft, drawn: Probe | None = None
-) -> tuple[Measured, Measured, tuple[LayerError, ...]]:
+    target: AbstractTarget, request: Request, draft: Draft, drawn: Probe | None = None,
+    blink: bool = False,
+) -> tuple[Measured, Measured, tuple[LayerError, ...]]:  # fmt: skip
     """Errors in float64 and float32, and the budget; `CheckFailed` where a promise is broken.
-    `drawn` is what `sampled` gives, where it is at hand.
+    `drawn` is what `sampled` gives, where it is at hand. In a `blink` a model that compares many
+    pairs of tokens is attacked from, and run as shipped on, a few sequences only; promises and
+    answers are compared on all of them, and a build does the rest.
     """
     drawn = drawn or sampled(target, request)
-    inputs = probes(target, drawn, draft.model, draft.only_longest)
+    few = _affordable(draft.model, drawn) if blink else len(drawn.x)
+    inputs = probes(target, drawn, draft.model, draft.only_longest, min(few, BATCH))
     budget = _budget(draft, inputs)
     measured = measure(target, draft.model, inputs, Precision.FLOAT64)
     narrow = measure(target, draft.model, inputs, Precision.FLOAT32)
     narrow = dataclasses.replace(
-        narrow, sup=max(narrow.sup, as_shipped(target, draft.model, inputs[0]))
+        narrow, sup=max(narrow.sup, as_shipped(target, draft.model, inputs[0].spread(few)))
     )
     promised = draft.output.at(Precision.FLOAT64) * (1 + SLACK) + SLACK
     if not measured.sup <= promised:
@@ -305,6 +317,12 @@ def compiled_errors(
         much = _pairs(model, probe) > MANY_PAIRS
         found = once(call, shipped, jax.device_put(x), options=SOUND if much else QUICK)
         return _off(probe, np.asarray(found, np.float64))
+
+
+def _affordable(model: Transformer, probe: Probe) -> int:
+    """Sequences, at least two, on which not too many pairs are compared."""
+    each = max(1, _pairs(model, probe) // len(probe.x))
+    return min(len(probe.x), max(2, MANY_PAIRS // each))
 
 
 def _pairs(model: Transformer, probe: Probe) -> int:

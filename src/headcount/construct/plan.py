@@ -222,7 +222,7 @@ def _recommended(
             break
         say(f"checking {row.construction}, bias {row.bias}")
         precision, tol = row.request.precision, row.request.tol or math.inf
-        measured, narrow, _ = check(target, row.request, row.draft, drawn)
+        measured, narrow, _ = check(target, row.request, row.draft, drawn, blink=True)
         seen = narrow.sup if precision is Precision.FLOAT32 else measured.sup
         if seen <= tol:
             worst = max(narrow.sup, row.error_float32 or 0.0)
