@@ -36,7 +36,7 @@ return !!document.querySelector('h1') && !waits && !silent && !/being computed|g
 RUN = {
     "memory": "exp-4b",
     "model": {"attention": "dp-free", "ffn": "none", "width": 4, "heads": 1, "bias": "lin"},
-    "train": {"steps": 2, "length": 8, "loss": "population", "log": 1, "effort": "low"},
+    "train": {"steps": 4, "length": 8, "loss": "population", "log": 4, "effort": "low"},
     "seed": 0,
 }
 CELL = {"insight": "4a", "factor": "norm", "variant": "none", "outcome": "supported", "effect": 1.5}

@@ -17,13 +17,20 @@ CAPTION = (
     " larger; left of the dashed line a memory is reached. Right: parameters of this model and of"
     " the smallest one that is known to hold the memory to 0.1."
 )
+NOTES = (
+    "layers, parameters: of this model; known, smallest: of the smallest model that is known;"
+    " proved: no model of that kind has fewer layers (1 where nothing is proved).",
+)
 
 
 def page(found: ZooProfile) -> StudyPage:
-    columns = ("memory", "left", "accuracy", "reached", "seeds", "layers", "fewest known",
-               "proved least", "parameters", "smallest known", "refused")  # fmt: skip
+    columns: tuple[str, ...] = ("memory", "left", "right", "reached", "seeds", "layers", "known", "proved",
+               "parameters", "smallest", "refused")  # fmt: skip
+    rows = [_cells(row) for row in found.rows]
+    if not any(row.refused for row in found.rows):
+        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
     return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(), figure(found),
-                     CAPTION, columns, [_cells(row) for row in found.rows])  # fmt: skip
+                     CAPTION, columns, rows, NOTES)  # fmt: skip
 
 
 def _cells(row: ZooRow) -> tuple[object, ...]:

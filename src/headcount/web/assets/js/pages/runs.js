@@ -74,7 +74,8 @@ function draw(result, state, found, choose, act) {
   const done = found.finished + found.failed, share = found.runs ? 100 * done / found.runs : 0;
   const chosen = new Set(state.curves ? state.curves.split(",") : []);
   const open = [...result.querySelectorAll("details[open]")].map((d) => d.dataset.key);
-  const losses = found.curves.filter((c) => /loss|error/.test(c.metric));
+  const logged = found.curves.filter((c) => /loss|error/.test(c.metric));
+  const losses = logged.filter((c) => c.step.length > 1); // one point is no curve
   const drawn = curves(losses);
   const names = [...new Set(found.lines.flatMap((l) => Object.keys(l.final)))].slice(0, 3);
   replace(result, h("div", { class: "card", id: "answer" },
@@ -86,7 +87,7 @@ function draw(result, state, found, choose, act) {
         h("span", { class: "hint" }, "computes the runs that are waiting; the command that began them also judges and writes the report")) : null,
     found.failures.length ? table(["run", "what it is", "why it failed"], found.failures.slice(0, 10).map((f) => [f.id, f.label, f.error]), { caption: "Failed runs", cards: true }) : null),
   losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: "step" }, y: { label: "loss", log: losses.every((c) => c.value.every((v) => v === null || v > 0)) }, series: drawn.series }),
-    h("p", { class: "hint" }, drawn.common ? `All of them: ${drawn.common}. ` : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, "Choose runs in the table to see their learning curves."),
+    h("p", { class: "hint" }, drawn.common ? `All of them: ${drawn.common}. ` : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
   !found.verdicts.length && found.runs ? h("p", { class: "hint apart" }, "No verdict so far: the first look at the seeds has not been taken, or the profile is too small to judge (smoke).") : null,
   found.verdicts.length ? h("div", { class: "card" }, h("h2", {}, "Verdicts so far"), verdictTable(found.verdicts)) : null,
   h("div", { class: "card" }, h("h2", {}, "Runs"), found.left_out ? h("p", { class: "hint" }, `${found.left_out} more are not shown.`) : null,
