@@ -24,11 +24,10 @@ NOTES = (
 
 
 def page(found: ZooProfile) -> StudyPage:
-    columns: tuple[str, ...] = ("memory", "left", "right", "reached", "seeds", "layers", "known", "proved",
-               "parameters", "smallest", "refused")  # fmt: skip
-    rows = [_cells(row) for row in found.rows]
-    if not any(row.refused for row in found.rows):
-        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
+    names = ("memory", "left", "right", "reached", "seeds", "layers", "known", "proved",
+             "parameters", "smallest", "refused")  # fmt: skip
+    shown = len(names) if any(row.refused for row in found.rows) else len(names) - 1
+    columns, rows = names[:shown], [_cells(row)[:shown] for row in found.rows]
     return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(), figure(found),
                      CAPTION, columns, rows, NOTES)  # fmt: skip
 
