@@ -16,6 +16,7 @@ from headcount.construct.impossible import accepted
 from headcount.construct.plan_minimum import chain_minimum
 from headcount.construct.plan_record import Minimum
 from headcount.core.claims import Readout, Sense, Status
+from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Lag
 from headcount.memory.named.pointer_chain import PointerChain
 from headcount.theory.bounds import lower_bound
@@ -327,3 +328,11 @@ def test_every_familiar_name_is_planned_or_answered():
     assert told["RoPE"]["reason"] == ""
     assert "first 16 lags" in told["T5"]["reason"]
     assert "absolute" in told["learned"]["reason"]
+
+
+@pytest.mark.parametrize("ask", [hc.plan, hc.construct])
+def test_tokens_without_a_bound_are_refused_in_one_line(ask):
+    with pytest.raises(
+        InputError, match=r"tokens without a bound \(inputs=gaussian\).*inputs=unif"
+    ):
+        ask("fixed:lags=2,inputs=gaussian", tol=0.1)

@@ -14,6 +14,7 @@ from headcount.construct.draft import (
     known_parts,
     longest_of,
     offered_precision,
+    refuse_unbounded,
 )
 from headcount.construct.method import AbstractMethod, methods
 from headcount.core.arguments import checked
@@ -48,6 +49,7 @@ def construct(
     """
     started = time.perf_counter()
     built = targets.build(target)
+    refuse_unbounded(built)
     known_parts(bias, normaliser)
     wanted = offered_precision(precision, "precision")
     if heads is None and tol is None:

@@ -163,6 +163,18 @@ def refuse_nothing(target: AbstractTarget, length: int) -> None:
     )
 
 
+def refuse_unbounded(target: AbstractTarget) -> None:
+    """The error of a model is its largest over all sequences: tokens need a bound."""
+    inputs: Any = getattr(unnamed(target), "inputs", None)
+    size = 0.0 if target.vocabulary is not None or inputs is None else float(inputs.bound)
+    require(
+        math.isfinite(size),
+        f"tokens without a bound (inputs={getattr(inputs, 'kind', inputs)})",
+        "bounded tokens, for an error is the largest over all sequences",
+        "pass inputs=uniform, or ask headcount study finite-sample for mean errors",
+    )
+
+
 def known_parts(bias: str | None, normaliser: str | None) -> None:
     """Refuse names that no model knows, before any method is asked."""
     for noun, registry, name in (("bias", biases, bias), ("normaliser", normalisers, normaliser)):

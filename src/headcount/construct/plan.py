@@ -33,6 +33,7 @@ from headcount.construct.draft import (
     longest_of,
     offered_precision,
     refuse_nothing,
+    refuse_unbounded,
     require_tolerance,
 )
 from headcount.construct.impossible import accepted
@@ -81,6 +82,7 @@ def plan(
     known_parts(None, normaliser)
     precision, longest = offered_precision(dtype, "dtype"), longest_of(built, length)
     refuse_nothing(unnamed(built), longest)
+    refuse_unbounded(built)
     say = progress or (lambda message: None)
     probe: list[Probe] = []
     rows: list[Row] = []

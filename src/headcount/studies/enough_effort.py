@@ -82,13 +82,14 @@ class EnoughEffort:
             return (
                 f"{steps} steps may not be enough: half as many give the same risks, but fresh data"
                 f" leave {self.left:.0%} of the best constant's risk above the floor that is known."
-                " Training may stand still and leap later. Optimisation counts it in."
+                " Training may stand still and leap later."
             )
         worst = max(self.changes, key=lambda change: abs(change.change.value) / change.allowed)
         size = f"{worst.samples} samples" if worst.samples else "fresh data"
         return (
             f"{steps} steps are not enough: from half as many the risk with {size} changed by"
-            f" {worst.change.value:.2g} ({worst.allowed:.2g} allowed). Optimisation counts it in."
+            f" {worst.change.value:.2g} ({worst.allowed:.2g} allowed). Estimation and optimisation are told"
+            " apart only up to such amounts."
         )
 
 
