@@ -88,8 +88,8 @@ class EnoughEffort:
         size = f"{worst.samples} samples" if worst.samples else "fresh data"
         return (
             f"{steps} steps are not enough: from half as many the risk with {size} changed by"
-            f" {worst.change.value:.2g} ({worst.allowed:.2g} allowed). Estimation and optimisation are told"
-            " apart only up to such amounts."
+            f" {worst.change.value:.2g} ({worst.allowed:.2g} allowed). Estimation and"
+            " optimisation are told apart only up to such amounts."
         )
 
 
