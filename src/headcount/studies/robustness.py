@@ -109,7 +109,7 @@ TOKENS = frozenset(
     }
 )
 EFFORTS = {
-    Profile.SMOKE: Effort(0.1, (5,), ("optimiser", "rate"), 0, "low", False, frozenset({"muon"})),
+    Profile.SMOKE: Effort(0.1, (5,), ("rate",), 0, "low", False),
     Profile.LAPTOP: Effort(0.5, (7, 10), (), 1, None, without=SPARED, tokens=TOKENS),
     Profile.FULL: Effort(1.0, (10, 20), (), 6, None),
 }
