@@ -88,6 +88,7 @@ SPARED = frozenset(
         "peak-tmx",
         "pre-rms",
         "sandwich",
+        "x2",
         "x4",
         "float64",
         "uniform",
@@ -106,6 +107,8 @@ TOKENS = frozenset(
         "length",
         "post-ln",
         "none around the last network",
+        "none at all",
+        "sticky",
     }
 )
 EFFORTS = {
