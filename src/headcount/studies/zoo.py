@@ -126,7 +126,11 @@ class ZooProfile:
         said = [f"{self.model} reaches {self.reached} of {len(self.rows)} memories."]
         said += [
             f"On {row.task.name} it uses {row.layers} layers where {row.minimum.layers} suffice"
-            f" ({row.minimum.layers_proved} proved least for models of that kind)."
+            + (
+                f" (at least {row.minimum.layers_proved} is proved for models of that kind)."
+                if row.minimum.layers_proved > 1
+                else "."
+            )
             for row in self.rows
             if row.spare_layers and row.minimum is not None
         ]
