@@ -15,11 +15,16 @@ import pytest
 
 selenium = pytest.importorskip("selenium")
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementNotInteractableException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver import Chrome
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 BROWSER = os.environ.get("BROWSER_BINARY", "/usr/bin/chromium")
 DRIVER = os.environ.get("BROWSER_DRIVER", "/usr/bin/chromedriver")
@@ -42,6 +47,8 @@ RUN = {
 CELL = {"insight": "4a", "factor": "norm", "variant": "none", "outcome": "supported", "effect": 1.5}
 CELL |= {"interval": [1.0, 2.0], "scale": "log10 ratio", "seeds": 10}
 MAP = {"kind": "robustness", "map": [CELL], "refused": [], "sentences": ["It survives."]}
+# What is drawn anew is gone, or not yet in its place, for a moment
+GONE = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
 PATIENCE = 300  # seconds for one answer on a busy machine
 
 
@@ -74,15 +81,33 @@ class Window:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    def click(self, css):
+        self.act(lambda: self.one(css).click(), f"no {css} to click")
+
+    def type(self, css, *keys):
+        self.act(lambda: self.one(css).send_keys(*keys), f"no {css} to type into")
+
+    def choose(self, css, value):
+        self.act(lambda: Select(self.one(css)).select_by_value(value), f"no {value} in {css}")
+
+    def text(self, css):
+        told = []
+        self.act(lambda: told.append(self.one(css).text), f"no {css} to read")
+        return told[-1]
+
     def press(self, text):
         """The button with this text."""
-        self.driver.find_element(By.XPATH, f"//main//button[.='{text}']").click()
+        path = f"//main//button[.='{text}']"
+        self.act(lambda: self.driver.find_element(By.XPATH, path).click(), f"no button {text}")
+
+    def act(self, what, fault):
+        """Once what is acted on stands still: a page draws anew while it computes."""
+        self.until(lambda: what() is None, fault)
 
     def until(self, test, what):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            # what is drawn anew is gone for a moment
-            with contextlib.suppress(StaleElementReferenceException, NoSuchElementException):
+            with contextlib.suppress(*GONE):
                 if test():
                     return
             time.sleep(0.1)

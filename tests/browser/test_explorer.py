@@ -10,39 +10,36 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
 
 from tests.browser.conftest import PAGES
 
 AXE = os.environ.get("AXE_CORE", "")
 PICTURES = os.environ.get("BROWSER_PICTURES", "")
+ALL = (Keys.CONTROL, "a", Keys.NULL)  # what is in a field, to be written over
 CURVE = "#answer ~ .card figure path"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_without_a_fault(window, page):
     window.open(page)
-    assert window.one("h1").text
+    assert window.text("h1")
     assert window.one("nav a[aria-current]").get_attribute("data-page") == page
     assert window.faults() == []
 
 
 def test_the_slider_moves_the_figure_and_the_address(window):
     window.open("heads?kernel=lag%3A2&heads=2")
-    before, error = window.one(CURVE).get_attribute("d"), window.one("#error").text
-    slider = window.one("#heads")
-    slider.send_keys(Keys.ARROW_RIGHT)
-    window.until(lambda: window.one("#answer").text.startswith("3 lin heads"), "the answer stayed")
+    before, error = window.one(CURVE).get_attribute("d"), window.text("#error")
+    window.type("#heads", Keys.ARROW_RIGHT)
+    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "the answer stayed")
     window.settle()
     assert window.one(CURVE).get_attribute("d") != before
-    assert window.one("#error").text != error
+    assert window.text("#error") != error
     assert window.driver.current_url.endswith("#/heads")  # lag:2 and 3 heads are the defaults
     window.driver.back()
-    window.until(lambda: window.one("#answer").text.startswith("2 lin heads"), "back did nothing")
+    window.until(lambda: window.text("#answer").startswith("2 lin heads"), "back did nothing")
     window.driver.forward()
-    window.until(
-        lambda: window.one("#answer").text.startswith("3 lin heads"), "forward did nothing"
-    )
+    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "forward did nothing")
     assert window.faults() == []
 
 
@@ -54,16 +51,16 @@ def test_neighbours_on_the_slider_are_computed_ahead(window):
         " if (options?.body) window.asked.push(JSON.parse(options.body).heads);"
         " return before(address, options); };"
     )
-    window.one("#heads").send_keys(Keys.ARROW_RIGHT)
-    window.until(lambda: window.one("#answer").text.startswith("5 lin heads"), "the answer stayed")
+    window.type("#heads", Keys.ARROW_RIGHT)
+    window.until(lambda: window.text("#answer").startswith("5 lin heads"), "the answer stayed")
     window.until(lambda: {4, 6} <= set(window.run("return window.asked")), "no neighbour was asked")
     assert window.faults() == []
 
 
 def test_why_not_fewer_shows_the_claim(window):
     window.open("heads?kernel=lag%3A2&heads=2")
-    window.one("#why summary").click()
-    shown = window.one("#why").text
+    window.click("#why summary")
+    shown = window.text("#why")
     assert "at least 1 in l1" in shown
     assert "proved and checked: theorem-a" in shown
     assert "Lags: 2" in shown
@@ -71,7 +68,7 @@ def test_why_not_fewer_shows_the_claim(window):
 
 def test_a_kernel_is_drawn(window):
     window.open("heads?kernel=lag%3A2&heads=2&bias=peak")
-    Select(window.one("select[aria-label=Kernel]")).select_by_value("drawn")
+    window.choose("select[aria-label=Kernel]", "drawn")
     window.settle()
     area = window.one(".draw")
     window.run("arguments[0].scrollIntoView({block: 'center'})", area)
@@ -82,40 +79,37 @@ def test_a_kernel_is_drawn(window):
     window.until(lambda: window.driver.current_url != before, "the address stayed")
     window.settle()
     drawn = window.driver.current_url
-    area = window.one(".draw")
-    area.send_keys(Keys.ARROW_UP)  # and by the keyboard
+    window.type(".draw", Keys.ARROW_UP)  # and by the keyboard
     window.until(lambda: window.driver.current_url != drawn, "the keyboard drew nothing")
     window.settle()
-    assert "array" not in window.one("main").text or window.one("#error").text
+    assert "array" not in window.text("main") or window.text("#error")
     assert window.faults() == []
 
 
 def test_memories_follow_ruler_and_rule(window):
     window.open("memory")
-    window.one(".ruler button[aria-label='lag 7']").click()
-    window.until(lambda: "longest lag 7" in window.one("main").text, "the ruler did nothing")
+    window.click(".ruler button[aria-label='lag 7']")
+    window.until(lambda: "longest lag 7" in window.text("main"), "the ruler did nothing")
     assert "lags=1%2B3%2B7" in window.driver.current_url
-    rule = window.one("input[aria-label='lag for the letter +1']")
-    rule.send_keys(Keys.CONTROL, "a")
-    rule.send_keys("5", Keys.TAB)
-    window.until(lambda: "longest lag 5" in window.one("main").text, "the rule did nothing")
+    window.type("input[aria-label='lag for the letter +1']", *ALL, "5", Keys.TAB)
+    window.until(lambda: "longest lag 5" in window.text("main"), "the rule did nothing")
     window.settle()
-    window.one("#at").send_keys(Keys.ARROW_LEFT)
-    window.until(lambda: window.one("main").text.count("position 47: y") == 3, "nothing moved")
+    window.type("#at", Keys.ARROW_LEFT)
+    window.until(lambda: window.text("main").count("position 47: y") == 3, "nothing moved")
     assert "at=47" in window.driver.current_url
     assert window.faults() == []
 
 
 def test_a_plan_and_its_model_at_work(window):
     window.open("plan")
-    told = window.one("#answer").text
+    told = window.text("#answer")
     assert "Take 1 layer" in told
     window.driver.find_element(By.LINK_TEXT, "Watch it at work").click()
     window.until(lambda: window.all("#moment"), "no model at work")
-    before = window.one("#moment").text
-    window.one("input[aria-label=position]").send_keys(Keys.ARROW_LEFT)
-    assert window.one("#moment").text != before
-    assert "What arrives in answer" in window.one("main").text
+    before = window.text("#moment")
+    window.type("input[aria-label=position]", Keys.ARROW_LEFT)
+    assert window.text("#moment") != before
+    assert "What arrives in answer" in window.text("main")
     assert "no model has fewer" in told
     window.settle()
     window.press("Play")
@@ -125,12 +119,11 @@ def test_a_plan_and_its_model_at_work(window):
 
 def test_a_saved_model_and_a_typed_sequence(window):
     window.open("model?folder=lag1&sequence=1+-1+1+-1")
-    assert window.one("#moment").text.startswith("Token 4: -1.")
+    assert window.text("#moment").startswith("Token 4: -1.")
     typed = window.driver.find_element(By.XPATH, "//label[.='Sequence']/following-sibling::input")
-    typed.send_keys(Keys.CONTROL, "a")
-    typed.send_keys("1 1 -1", Keys.ENTER)
-    window.until(lambda: window.one("#moment").text.startswith("Token 3: -1."), "nothing changed")
-    told = window.one("#steps").text
+    typed.send_keys(*ALL, "1 1 -1", Keys.ENTER)
+    window.until(lambda: window.text("#moment").startswith("Token 3: -1."), "nothing changed")
+    told = window.text("#steps")
     assert "In comes token -1 at position 3" in told
     assert "token 1 at lag 1" in told
     assert window.faults() == []
@@ -138,8 +131,8 @@ def test_a_saved_model_and_a_typed_sequence(window):
 
 def test_a_budget_with_few_heads_has_its_proof(window):
     window.open("heads?kernel=osc%3A0.05%2C0.3&heads=1&budget=10")
-    window.one("#why summary").click()
-    assert "A tree of cases" in window.one("#why").text
+    window.click("#why summary")
+    assert "A tree of cases" in window.text("#why")
     assert window.all("#why figure svg path")
     assert window.faults() == []
 
@@ -153,14 +146,10 @@ def test_formulas_are_set(window):
 
 def test_an_error_is_one_line_on_the_page(window):
     window.open("heads")
-    typed = window.one("input[aria-label='Kernel as text']")
-    typed.send_keys(Keys.CONTROL, "a")
-    typed.send_keys("pwer:1.5", Keys.ENTER)
+    window.type("input[aria-label='Kernel as text']", *ALL, "pwer:1.5", Keys.ENTER)
     window.until(lambda: window.all("[role=alert]"), "no message")
-    assert "nearest: 'power'" in window.one("[role=alert]").text
-    typed = window.one("input[aria-label='Kernel as text']")
-    typed.send_keys(Keys.CONTROL, "a")
-    typed.send_keys("lag:1", Keys.TAB)
+    assert "nearest: 'power'" in window.text("[role=alert]")
+    window.type("input[aria-label='Kernel as text']", *ALL, "lag:1", Keys.TAB)
     window.until(lambda: not window.all("[role=alert]"), "the message stayed")
     window.settle()
     # the browser itself notes an answer of 422; the page has no fault of its own
@@ -177,33 +166,38 @@ def test_a_file_is_dropped(window, tmp_path):
         "x\n" + "\n".join(str(math.sin(i * i)) for i in range(120)),
     )
     window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
-    assert "memory" in window.one("#answer .answer").text
-    window.one("#example").click()
-    window.until(lambda: "lags 2 and 7" in window.one("#answer .answer").text, "no example")
-    assert "sum of lags 2, 7" in window.one("main").text
+    assert "memory" in window.text("#answer .answer")
+    window.click("#example")
+    window.until(lambda: "lags 2 and 7" in window.text("#answer .answer"), "no example")
+    assert "sum of lags 2, 7" in window.text("main")
     assert "fixed" in window.driver.find_element(
         By.LINK_TEXT, "Plan this Transformer"
     ).get_attribute("href")
     picture = tmp_path / "picture.exe"
     picture.write_bytes(b"MZ")
-    window.one("#file").send_keys(str(picture))
+    window.type("#file", str(picture))
     window.until(lambda: ".csv" in " ".join(e.text for e in window.all("[role=alert]")), "no line")
     assert all("422" in fault for fault in window.faults())
 
 
 def test_runs_and_studies(window):
     window.open("runs")
-    Select(window.one("main select")).select_by_value("report/runs.sqlite")
-    window.until(lambda: "0 of 1 runs" in window.one("main").text, "no store")
+    window.choose("main select", "report/runs.sqlite")
+    window.until(lambda: "0 of 1 runs" in window.text("main"), "no store")
     window.press("Continue")
-    window.until(lambda: "1 of 1 runs" in window.one("main").text, "it did not continue")
-    window.one("main table input[type=checkbox]").click()
-    window.until(lambda: "Learning curves" in window.one("main").text, "no curve")
+    window.until(lambda: "1 of 1 runs" in window.text("main"), "it did not continue")
+    window.click("main table input[type=checkbox]")
+    window.until(lambda: "Learning curves" in window.text("main"), "no curve")
+    window.until(lambda: "looks again every" in window.text("main .busy"), "it looks no more")
+    looked, box = window.text("main .busy"), window.one("main table input[type=checkbox]")
+    window.until(lambda: window.text("main .busy") != looked, "it did not look again")
+    window.until(lambda: "looks again every" in window.text("main .busy"), "it looks no more")
+    assert box.is_displayed()  # what stays the same is not drawn anew under the hand
     window.open("studies?folder=map")
-    assert "✓ 1.5" in window.one("table.map").text
+    assert "✓ 1.5" in window.text("table.map")
     window.open("studies")
-    Select(window.one("main select")).select_by_value("report")
-    window.until(lambda: "✓ supported" in window.one("main").text, "no verdict")
+    window.choose("main select", "report")
+    window.until(lambda: "✓ supported" in window.text("main"), "no verdict")
     assert window.faults() == []
 
 
@@ -211,12 +205,12 @@ def test_a_static_copy_answers_from_its_files(window, static):
     window.driver.get("about:blank")
     window.driver.get(f"{static}#/heads")
     window.settle()
-    assert "static copy" in window.one("#static-note").text
-    window.one("#heads").send_keys(Keys.ARROW_LEFT)
-    window.until(lambda: window.one("#answer").text.startswith("2 lin heads"), "nothing moved")
+    assert "static copy" in window.text("#static-note")
+    window.type("#heads", Keys.ARROW_LEFT)
+    window.until(lambda: window.text("#answer").startswith("2 lin heads"), "nothing moved")
     assert window.one("#heads").get_attribute("max") == "3"  # as far as it was computed
     window.driver.get(f"{static}#/heads?kernel=lag%3A9")
-    window.until(lambda: "examples only" in window.one("[role=alert]").text, "no word of it")
+    window.until(lambda: "examples only" in window.text("[role=alert]"), "no word of it")
     assert window.faults() == []
 
 

@@ -12,6 +12,7 @@ from headcount.construct.draft import Bound, Request
 from headcount.construct.methods.sums_of_decays import FixedBySum
 from headcount.core.errors import CheckFailed
 from headcount.memory.fixed import FixedMemory
+from headcount.memory.inputs import Uniform
 
 TARGET = FixedMemory(lags=(1, 2))
 REQUEST = Request("log", tol=0.1, length=16)
@@ -66,6 +67,15 @@ def test_adversarial_inputs_find_the_worst_sign_pattern(draft):
     """
     _, _, budget = check(TARGET, REQUEST, draft)
     assert budget[1].measured == pytest.approx(budget[1].promised, rel=0.02)
+
+
+def test_the_adversary_finds_the_worst_direction_of_a_ball():
+    """Tokens of two coordinates, of which the readout takes the mean: no axis is worst."""
+    target = FixedMemory(lags=(2,), inputs=Uniform(d=2))
+    made = FixedBySum().draft(target, REQUEST)
+    measured, _, budget = check(target, REQUEST, made)
+    assert measured.sup == pytest.approx(budget[0].promised, rel=0.02)
+    assert measured.sup <= made.output.error + 1e-9
 
 
 def test_probes_cover_short_long_extreme_and_every_position(draft):

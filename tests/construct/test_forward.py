@@ -92,17 +92,17 @@ def test_tokens_without_weight_are_left_out(method, target, wish, dtype, monkeyp
         else rng.integers(-1, built.vocabulary, (2, 300))
     )
     reached = []
-    measured = pass_in_numpy._reach
+    measured = pass_in_numpy.reached
 
     def told(*known):
         reached.append(measured(*known))
         return reached[-1]
 
-    monkeypatch.setattr(pass_in_numpy, "_reach", told)
+    monkeypatch.setattr(pass_in_numpy, "reached", told)
     near = answers(draft.model, x, Everywhere(), dtype)
     near_streams = streams(draft.model, x, dtype)
     assert min(reached) < 299
-    monkeypatch.setattr(pass_in_numpy, "_reach", lambda by_lags, divided, length: length)
+    monkeypatch.setattr(pass_in_numpy, "reached", lambda by_lags, divided, length: length)
     # what cancels shows the order in which it was added up
     eps = float(np.finfo(dtype).eps) * (64 + draft.output.amplification)
     np.testing.assert_allclose(near, answers(draft.model, x, Everywhere(), dtype), eps, eps)
@@ -113,9 +113,9 @@ def test_tokens_without_weight_are_left_out(method, target, wish, dtype, monkeyp
 def test_what_a_head_reaches():
     """The last lag whose weight is not 0 in the format: e^-104 is 0 in float32."""
     falling = -np.arange(400, dtype=np.float32)[None]
-    assert 103 <= pass_in_numpy._reach(falling, False, 400) <= 105
-    assert 203 <= pass_in_numpy._reach(falling - 100, True, 400) + 100 <= 205
-    assert pass_in_numpy._reach(falling - 200, False, 400) == 0
-    assert pass_in_numpy._reach(np.full((1, 9), -np.inf), True, 9) == 0
-    assert pass_in_numpy._reach(falling.astype(np.float64), True, 400) == 399
-    assert pass_in_numpy._reach(None, True, 400) == 400
+    assert 103 <= pass_in_numpy.reached(falling, False, 400) <= 105
+    assert 203 <= pass_in_numpy.reached(falling - 100, True, 400) + 100 <= 205
+    assert pass_in_numpy.reached(falling - 200, False, 400) == 0
+    assert pass_in_numpy.reached(np.full((1, 9), -np.inf), True, 9) == 0
+    assert pass_in_numpy.reached(falling.astype(np.float64), True, 400) == 399
+    assert pass_in_numpy.reached(None, True, 400) == 400

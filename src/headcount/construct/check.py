@@ -1,10 +1,10 @@
 """Every build is checked: promises layer by layer, answers against the float64 reference.
 
-Inputs are random sequences, extreme ones (each letter, or the corners of the domain, held constant
-or alternating), the shortest and the longest, and adversarial ones: starting from random sequences,
-tokens are moved where the gradient of the error says, letter by letter. For a linear readout behind
-dot-product-free heads one such step is the worst sign pattern of the l1 error. What fails, fails
-loudly, and names the first layer whose promise broke.
+Inputs are random sequences, extreme ones (each letter, or the ends of the axes, held constant or
+alternating), the shortest and the longest, and adversarial ones: starting from random sequences,
+tokens are moved where the gradient of the error says, to a letter or to the edge of the ball. For a
+linear readout behind dot-product-free heads one such step is the worst sign pattern of the l1
+error. What fails, fails loudly, and names the first layer whose promise broke.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from headcount.construct import forward
+from headcount.construct import backward, forward
 from headcount.construct.construction import LayerError, Measured, in_precision
 from headcount.construct.draft import Draft, Request
 from headcount.core.claims import Precision
@@ -148,14 +148,27 @@ def _sample(target: AbstractTarget, length: int) -> np.ndarray:
 
 
 def _letters(target: AbstractTarget) -> np.ndarray:
-    """The tokens at the edge of what may come: the alphabet, else the corners (axes) of the
-    domain.  [V, d]
+    """The tokens at the edge of what may come: the alphabet, else the ends of the ball's axes.
+    [V, d]
     """
     inputs = unnamed(target).inputs  # type: ignore[attr-defined]
     if inputs.alphabet is not None:
         return np.array(inputs.alphabet)
     axes = np.eye(inputs.dim) * inputs.bound
     return np.concatenate([axes, -axes])
+
+
+def _steepest(target: AbstractTarget, slope: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """The tokens that a linear error of this slope is largest for: a letter, else the point of the
+    ball that lies in its direction; tokens that do not matter stay.  [B, N, d]
+    """
+    inputs = unnamed(target).inputs  # type: ignore[attr-defined]
+    if inputs.alphabet is None:
+        size = np.linalg.norm(slope, axis=-1, keepdims=True)
+        return np.where(size > 0, inputs.bound * slope / np.where(size > 0, size, 1), z)
+    letters = np.array(inputs.alphabet)
+    gain = np.einsum("bnd,vd->bnv", slope, letters)
+    return np.where((gain.max(-1) > gain.min(-1))[..., None], letters[gain.argmax(-1)], z)
 
 
 def _extremes(target: AbstractTarget, length: int) -> np.ndarray:
@@ -180,28 +193,56 @@ def _adversarial(
     """Tokens chosen to raise the error at the last row read, its own token kept (it may decide
     the lags).  [B, N, d]
     """
-    letters = _letters(target)
     row = int(read.rows(x.shape[1])[-1])
+    slope = (_slope_of_known if backward.served(model) else _slope_compiled)(target, model, read)
+    z = np.array(x, np.float64)
+    for _ in range(ASCENTS):
+        moved = _steepest(target, np.nan_to_num(slope(z)), z)
+        moved[:, row] = z[:, row]
+        if np.array_equal(moved, z):
+            break
+        z = moved
+    return z
+
+
+# of the error at the last row read, in every token  [B, N, d] → [B, N, d]
+Slope = Callable[[np.ndarray], np.ndarray]
+
+
+def _slope_of_known(target: AbstractTarget, model: Transformer, read: AbstractRead) -> Slope:
+    """Only the target's own slope is compiled: a program of a few lines."""
+    with jax.enable_x64(True):
+        answers_back = jax.jit(
+            lambda z, toward: jax.vjp(lambda x: target.evaluate(x, read), z)[1](toward)[0],
+            compiler_options=known(QUICK),
+        )
+
+    def slope(z: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = forward.answers(model, z, read, np.float64) - target.reference(z, read)
+            toward = np.sign(off)
+            toward[:, :-1] = 0.0
+            own = backward.slope(model, z, read, toward)
+        with jax.enable_x64(True):
+            return own - np.asarray(answers_back(jax.device_put(z), jax.device_put(toward)))
+
+    return slope
+
+
+def _slope_compiled(target: AbstractTarget, model: Transformer, read: AbstractRead) -> Slope:
     with jax.enable_x64(True):
         wide = in_precision(model, Precision.FLOAT64)
 
         def error(z: jax.Array) -> jax.Array:
             return jnp.abs(wide(z, read) - target.evaluate(z, read))[:, -1].sum()
 
-        slope = jax.jit(jax.grad(error), compiler_options=known(QUICK))
+        compiled = jax.jit(jax.grad(error), compiler_options=known(QUICK))
 
-        z = np.array(x, np.float64)
-        for _ in range(ASCENTS):
-            gain = np.einsum(
-                "bnd,vd->bnv", np.nan_to_num(np.asarray(slope(jax.device_put(z)))), letters
-            )
-            chosen = letters[gain.argmax(-1)]
-            moved = np.where((gain.max(-1) > gain.min(-1))[..., None], chosen, z)
-            moved[:, row] = z[:, row]
-            if np.array_equal(moved, z):
-                break
-            z = moved
-    return z
+    def slope(z: np.ndarray) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(compiled(jax.device_put(z)))
+
+    return slope
 
 
 def check(

@@ -9,7 +9,7 @@ against.
     weights of a head  [R, N] (or [B, R, N] where scores look at tokens), lags t - n, the future 0
     out_t = sum_h W_O^h W_V^h sum_n w_h(t, n) x_n
 
-Tokens beyond the last lag whose weight is not 0 in the format are left out (`_reach`).
+Tokens beyond the last lag whose weight is not 0 in the format are left out (`reached`).
 """
 
 import math
@@ -83,9 +83,9 @@ def attended(attention: Any, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return out
     for h in range(w_value.shape[0]):
         values = x @ w_value[h].T  # [B, N, v]
-        by_lag = _bias(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
-        scores, by_lags = _scores(attention, h, x, by_lag)
-        reach = _reach(by_lags, attention.normaliser.kind != "none", x.shape[1])
+        by_lag = lag_logits(attention, h, np.arange(x.shape[1]), x.dtype)  # [N]
+        scores, by_lags = scored(attention, h, x, by_lag)
+        reach = reached(by_lags, attention.normaliser.kind != "none", x.shape[1])
         for start in range(0, len(rows), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             mixed = _mixed(attention, h, values, rows[part], by_lag, scores, reach)
@@ -107,12 +107,8 @@ def _mixed(
     reach: int,
 ) -> np.ndarray:
     """What one head sees at these rows, of the tokens that it reaches.  [B, R, v]"""
-    tokens = slice(max(0, int(rows.min()) - reach), int(rows.max()) + 1)
-    lags = rows[:, None] - np.arange(tokens.start, tokens.stop)[None]  # [R, n]
-    seen = np.maximum(lags, 0)
-    # the same for every sequence: -inf where a token is still to come
-    bias = np.where(lags >= 0, by_lag[seen], -np.inf).astype(values.dtype)
-    sink = _sink(attention, h, rows, values.dtype)
+    tokens, seen, bias = visible(rows, by_lag, reach)
+    sink = sink_logits(attention, h, rows, values.dtype)
     values = values[:, tokens]
     if scores is None:
         return _averaged(bias, sink, values)
@@ -121,7 +117,19 @@ def _mixed(
     )
 
 
-def _reach(by_lags: np.ndarray | None, divided: bool, length: int) -> int:
+def visible(
+    rows: np.ndarray, by_lag: np.ndarray, reach: int
+) -> tuple[slice, np.ndarray, np.ndarray]:
+    """The tokens that these rows see, their lags (0 for those to come), and the bias, the same for
+    every sequence: -inf where a token is still to come.  slice of n, [R, n], [R, n]
+    """
+    tokens = slice(max(0, int(rows.min()) - reach), int(rows.max()) + 1)
+    lags = rows[:, None] - np.arange(tokens.start, tokens.stop)[None]
+    seen = np.maximum(lags, 0)
+    return tokens, seen, np.where(lags >= 0, by_lag[seen], -np.inf).astype(by_lag.dtype)
+
+
+def reached(by_lags: np.ndarray | None, divided: bool, length: int) -> int:
     """The last lag with a weight other than 0 in this format, given the logits that a head may
     have at each lag; None where they depend on more. What is divided is measured from the largest
     logit, which is seen wherever a later lag is.  [K, N]
@@ -134,7 +142,7 @@ def _reach(by_lags: np.ndarray | None, divided: bool, length: int) -> int:
     return int(np.flatnonzero((above >= least).any(axis=0)).max(initial=0))
 
 
-def _scores(
+def scored(
     attention: Any, h: int, x: np.ndarray, by_lag: np.ndarray
 ) -> tuple[Scores | None, np.ndarray | None]:
     """How a head's logits look at tokens (None: not at all), and the logits that it may have at
@@ -171,7 +179,7 @@ def _scores(
         away = np.arange(x.shape[1], dtype=x.dtype) - _few(asked)
         return peak, rate * away**2 + by_lag if len(away) else None
     least = 1.0 if attention.bias.kind == "log" else 0.0
-    moved_by = _bias(attention, h, np.maximum(asked, least), x.dtype)
+    moved_by = lag_logits(attention, h, np.maximum(asked, least), x.dtype)
 
     def moved(
         b: int, rows: np.ndarray, tokens: slice, seen: np.ndarray, bias: np.ndarray
@@ -188,7 +196,7 @@ def _few(values: np.ndarray) -> np.ndarray:
     return found[: len(found) if len(found) <= FEW_VALUES else 0, None]
 
 
-def _bias(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
+def lag_logits(attention: Any, h: int, lags: np.ndarray, dtype: Any) -> np.ndarray:
     return np.asarray(LAG_LOGITS[attention.bias.kind](attention.bias, h, lags), dtype)
 
 
@@ -231,20 +239,29 @@ def _averaged(logits: np.ndarray, sink: np.ndarray | None, values: np.ndarray) -
     """Logits, which are overwritten → the tokens' values, each times its weight, added up.
     [R, n], [..., n, v] → [..., R, v]
     """
+    weights, total = weighed(logits, sink)
+    weighted: np.ndarray = weights @ values
+    if total is not None:
+        weighted /= total[:, None]
+    return weighted
+
+
+def weighed(logits: np.ndarray, sink: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Logits, which are overwritten → the tokens' weights, and what they are to be divided by.
+    [R, n] → [R, n], [R]
+    """
     if sink is None:
         with np.errstate(over="ignore"):
-            return np.exp(logits, out=logits) @ values
+            return np.exp(logits, out=logits), None
     top = np.maximum(logits.max(axis=1), sink)
     top = np.where(np.isfinite(top), top, 0).astype(logits.dtype)
     logits -= top[:, None]
     weights = np.exp(logits, out=logits)
     total = weights.sum(axis=1) + np.exp(sink - top)
-    weighted: np.ndarray = weights @ values
-    weighted /= np.where(total > 0, total, 1).astype(logits.dtype)[:, None]
-    return weighted
+    return weights, np.where(total > 0, total, 1).astype(logits.dtype)
 
 
-def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray | None:
+def sink_logits(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray | None:
     """The logit of what is no token; None where nothing is divided.  [R]"""
     normaliser = attention.normaliser
     if normaliser.kind == "none":
@@ -252,7 +269,7 @@ def _sink(attention: Any, h: int, rows: np.ndarray, dtype: Any) -> np.ndarray | 
     if normaliser.kind == "softmax-sink":
         return np.full(len(rows), normaliser.logit[h], dtype)
     if normaliser.kind == "softmax-bos":
-        return _bias(attention, h, rows + 1, dtype) + np.asarray(normaliser.logit[h], dtype)
+        return lag_logits(attention, h, rows + 1, dtype) + np.asarray(normaliser.logit[h], dtype)
     if normaliser.kind == "softmax-tail":
         beyond = LAG_LOGITS[attention.bias.kind](attention.bias, h, np.arange(normaliser.horizon))
         behind = np.logaddexp.accumulate(np.asarray(beyond, np.float64)[::-1])[::-1]

@@ -105,6 +105,7 @@ TOKENS = frozenset(
         "optimiser",
         "precision",
         "length",
+        "noise",
         "post-ln",
         "none around the last network",
         "none at all",

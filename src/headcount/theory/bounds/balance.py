@@ -10,6 +10,7 @@ drowns it.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -35,17 +36,18 @@ def balanced(
     wanted: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual
-    alternates often enough. No bound exceeds the error of some g: where one of the starts is below
-    `wanted`, no even g is looked for.
+    alternates often enough. No bound for H heads exceeds the error of some g with H heads or fewer:
+    where one on the way is below `wanted`, no even g is looked for.
     """
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
     best, best_worth = None, 0.0
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
-        theta = _least_squares_rates(family, rho, lags, heads, weights)
-        if _error_at(family, rho, lags, theta, weights, norm) < wanted:
-            return None
+        theta = _first_rates(family, lags, 1)
+        for theta in _least_squares_rates(family, rho, lags, heads, weights):
+            if wanted > 0 and _error_at(family, rho, lags, theta, weights, norm) < wanted:
+                return None
         theta, a = _level(family, rho, lags, theta, weights, norm)
         worth = _worth(
             _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
@@ -65,17 +67,20 @@ def least_squares_start(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(rates [H], coefficients [H]) of the plain least-squares fit."""
     weights = np.ones_like(lags)
-    rates = np.exp(_least_squares_rates(family, rho, lags, heads, weights))
+    *_, theta = _least_squares_rates(family, rho, lags, heads, weights)
+    rates = np.exp(theta)
     return rates, _coefficients(family.columns(rates, lags), rho, weights)
 
 
-def _least_squares_rates(family, rho, lags, heads: int, weights: np.ndarray) -> np.ndarray:
-    """Log rates of the weighted fit, one head more at a time.  [H]"""
+def _least_squares_rates(
+    family, rho, lags, heads: int, weights: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Log rates of the weighted fit, one head more at a time.  [1], …, [H]"""
     theta = _first_rates(family, lags, 1)
     for h in range(1, heads + 1):
         steps = STEPS_BEFORE if h < heads <= FEW else STEPS_LAST
         theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights, steps)
-    return theta
+        yield theta
 
 
 # Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask

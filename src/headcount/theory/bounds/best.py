@@ -21,6 +21,7 @@ from headcount.theory.problem import Problem
 
 MOST_HEADS = 20  # zero counting: residuals of more heads meet the rounding of doubles
 NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves nothing to gain
+WORTH_PROVING = 1e-4  # of what is reached: less says next to nothing about it
 NEAR = 1.01  # what is reached over what is proved
 
 QUICK_HEADS = 10  # a squeeze of rates of more heads takes longer than the search for a fit
@@ -63,7 +64,10 @@ def lower_bound(
         if np.isfinite(problem.budget):
             found.append(dual_claim(problem))
         if heads is not None and heads <= MOST_HEADS:
-            found.append(_by_heads(problem, heads, effort, _best(found).value))
+            wanted = _best(found).value
+            if math.isfinite(reached):
+                wanted = max(wanted, WORTH_PROVING * reached)
+            found.append(_by_heads(problem, heads, effort, wanted))
         splits = SPLITS[effort].get(heads or 0, 0) if np.isfinite(problem.budget) else 0
         if heads is not None and splits and not _settled(_best(found), reached):
             found.append(branch_claim(problem, heads, splits, reached))

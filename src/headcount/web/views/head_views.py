@@ -70,7 +70,8 @@ def fitted(asked: AskFit) -> KernelFit:
     )
     if not asked.certify or asked.bias not in DECAYS:
         return result
-    bound = certificate(result.problem, result.heads)
+    reached = float(result.errors.absolute[result.norm])
+    bound = certificate(result.problem, result.heads, reached)
     result = dataclasses.replace(result, lower_bound=bound)
     gate(result.problem, result)
     return result
@@ -78,11 +79,11 @@ def fitted(asked: AskFit) -> KernelFit:
 
 @cached
 @one_thread()
-def certificate(problem: Problem, heads: int) -> Claim:
+def certificate(problem: Problem, heads: int, reached: float) -> Claim:
     """The lower bound, kept on disk."""
     from headcount.theory.bounds import lower_bound
 
-    return lower_bound(problem, heads)
+    return lower_bound(problem, heads, reached=reached)
 
 
 def first_lag(kernel: Any, bias: str) -> int:

@@ -13,7 +13,7 @@ const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)"
 
 export async function show(main, state, context, outer) {
   const parts = panel(), result = h("div", {});
-  let left = false, timer = null, offered = [];
+  let left = false, timer = null, offered = [], drawn = "";
   outer.addEventListener("leave", () => { left = true; clearTimeout(timer); }, { once: true });
   const chooser = h("select", {}, h("option", { value: "" }, "choose a store …"));
   const again = async () => {
@@ -21,7 +21,11 @@ export async function show(main, state, context, outer) {
     const curves = state.curves ? state.curves.split(",").slice(0, 12) : offered;
     const found = await parts.run((signal) => ask("runs", { store: state.store, curves }, signal));
     if (left) return;
-    if (found) draw(result, state, found, choose, act);
+    const said = found && JSON.stringify([found, state.curves]);
+    if (found && said !== drawn) { // what stays the same stays under the hand
+      drawn = said;
+      draw(result, state, found, choose, act);
+    }
     if (found && !state.curves && !offered.length) { // until runs are chosen, the first that are done
       const kinds = new Map(); // one run of each kind, whatever its seed
       for (const line of found.lines) if (line.outcome === "finished" && !kinds.has(seedless(line.label))) kinds.set(seedless(line.label), line.id);
@@ -74,6 +78,7 @@ function draw(result, state, found, choose, act) {
   const done = found.finished + found.failed, share = found.runs ? 100 * done / found.runs : 0;
   const chosen = new Set(state.curves ? state.curves.split(",") : []);
   const open = [...result.querySelectorAll("details[open]")].map((d) => d.dataset.key);
+  const held = result.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   const logged = found.curves.filter((c) => /loss|error/.test(c.metric));
   const losses = logged.filter((c) => c.step.length > 1); // one point is no curve
   const drawn = curves(losses);
@@ -98,4 +103,5 @@ function draw(result, state, found, choose, act) {
         choose([...now].slice(0, 12));
       } }), line.label, line.outcome ?? line.status, ...names.map((k) => line.final[k] ?? null), line.id]), { caption: "Runs of the store", cards: true, most: MOST })));
   for (const d of result.querySelectorAll("details")) if (open.includes(d.dataset.key)) d.open = true;
+  if (held) [...result.querySelectorAll("input[aria-label]")].find((box) => box.getAttribute("aria-label") === held)?.focus();
 }
