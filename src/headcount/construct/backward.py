@@ -48,7 +48,7 @@ def slope(model: Transformer, x: np.ndarray, read: AbstractRead, toward: np.ndar
         own = _network(layer.ffn, middle, back)
         back = back + own if layer.residual else own  # [B, R, D]
         behind = _attended(layer.attention, stream, seen, back)  # [B, N, D]
-        np.add.at(behind, (slice(None), seen), back)
+        behind[:, seen] += back  # rows are read once each
         back = behind
     weight: np.ndarray = np.asarray(model.embedding.weight, np.float64)  # type: ignore[attr-defined]
     return back @ weight
