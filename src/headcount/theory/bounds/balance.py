@@ -9,46 +9,42 @@ coefficients fail from 8 heads on, where the residual is so small that the secon
 drowns it.
 """
 
+import functools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from headcount.theory.fit.varpro import Model
 from headcount.theory.heads import AbstractDecay
 from headcount.theory.measure import norm_of
-from headcount.theory.problem import Norm
+from headcount.theory.problem import Norm, Problem
 
 STEPS = 40
+SEEN = 200  # lags of a fit that is a start
 # of least squares: for the number of heads asked for, for fewer (starts), for a trial of levelling
 STEPS_LAST, STEPS_BEFORE, STEPS_TRIAL = 60, 12, 8
-FEW = 12  # heads: with more the starts must be good
 HOPELESS = 1e8  # ratio of block weights that no levelling will mend: a tail that falls to nothing
 EVEN = 1e-3  # stop when the block weights agree to this
 
 
 def balanced(
-    family: AbstractDecay,
-    rho: np.ndarray,
-    lags: np.ndarray,
-    heads: int,
-    norm: Norm,
-    wanted: float = 0.0,
+    problem: Problem, heads: int, wanted: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual
     alternates often enough. No bound for H heads exceeds the error of some g with H heads or fewer:
     where one on the way is below `wanted`, no even g is looked for.
     """
+    family, rho, lags, norm = problem.decay, problem.target, problem.lags, problem.norm
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
     best, best_worth = None, 0.0
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
-        theta = _first_rates(family, lags, 1)
-        for theta in _least_squares_rates(family, rho, lags, heads, weights):
-            if wanted > 0 and _error_at(family, rho, lags, theta, weights, norm) < wanted:
+        fits = _least_squares_rates(problem, heads, power)
+        for theta in fits if wanted > 0 else ():
+            if _error_at(family, rho, lags, theta, weights, norm) < wanted:
                 return None
-        theta, a = _level(family, rho, lags, theta, weights, norm)
+        theta, a = _level(family, rho, lags, fits[-1], weights, norm)
         worth = _worth(
             _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
         )
@@ -62,25 +58,31 @@ def _error_at(family, rho, lags, theta, weights, norm) -> float:
     return norm_of(rho - columns @ _coefficients(columns, rho, weights), norm)
 
 
-def least_squares_start(
-    family: AbstractDecay, rho: np.ndarray, lags: np.ndarray, heads: int
-) -> tuple[np.ndarray, np.ndarray]:
+def least_squares_start(problem: Problem, heads: int) -> tuple[np.ndarray, np.ndarray]:
     """(rates [H], coefficients [H]) of the plain least-squares fit."""
-    weights = np.ones_like(lags)
-    *_, theta = _least_squares_rates(family, rho, lags, heads, weights)
-    rates = np.exp(theta)
-    return rates, _coefficients(family.columns(rates, lags), rho, weights)
+    rates = np.exp(_least_squares_rates(problem, heads, 0.0)[-1])
+    columns = problem.decay.columns(rates, problem.lags)
+    return rates, _coefficients(columns, problem.target, np.ones_like(problem.lags))
 
 
-def _least_squares_rates(
-    family, rho, lags, heads: int, weights: np.ndarray
-) -> Iterator[np.ndarray]:
-    """Log rates of the weighted fit, one head more at a time.  [1], …, [H]"""
-    theta = _first_rates(family, lags, 1)
+@functools.lru_cache(maxsize=4)
+def _least_squares_rates(problem: Problem, heads: int, power: float) -> list[np.ndarray]:
+    """Log rates of the fit with lag weights s^power, one head more at a time. Fits before the last
+    are starts: they see few of the far lags, each for those around it.  [1], …, [H]
+    """
+    family, lags, rho = problem.decay, problem.lags, problem.target
+    weights = np.maximum(lags, 1.0) ** power
+    few = np.unique(np.geomspace(1, len(lags), min(SEEN, len(lags))).round().astype(int)) - 1
+    thin = weights[few] * np.sqrt(np.gradient(few.astype(float)))
+    theta, found = _first_rates(family, lags, 1), []
     for h in range(1, heads + 1):
-        steps = STEPS_BEFORE if h < heads <= FEW else STEPS_LAST
-        theta = _projected(family, rho, lags, _respaced(theta, h, family, lags), weights, steps)
-        yield theta
+        start = _respaced(theta, h, family, lags)
+        if h < heads:
+            theta = _projected(family, rho[few], lags[few], start, thin, STEPS_BEFORE)
+        else:
+            theta = _projected(family, rho, lags, start, weights, STEPS_LAST)
+        found.append(theta)
+    return found
 
 
 # Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask

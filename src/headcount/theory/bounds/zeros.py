@@ -56,7 +56,7 @@ def zeros_claim(problem: Problem, heads: int, wanted: float = 0.0) -> Claim | No
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
-    found = balanced(problem.decay, problem.target, problem.lags, heads, problem.norm, wanted)
+    found = balanced(problem, heads, wanted)
     blocks, value = _measured(problem, found, heads)
     # with few heads float64 finds an alternating residual where there is one
     missed = found is None and heads >= FLOAT_HEADS
@@ -95,7 +95,7 @@ def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], 
 
 
 def _in_more_digits(problem: Problem, heads: int, wanted: float) -> Found:
-    rates, coefficients = least_squares_start(problem.decay, problem.target, problem.lags, heads)
+    rates, coefficients = least_squares_start(problem, heads)
     drawn = problem.decay.columns(rates, problem.lags) @ coefficients
     error = norm_of(problem.target - drawn, problem.norm)
     if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()) or error < wanted:

@@ -50,6 +50,7 @@ DIGITS_END = 1e-8
 ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 1.1
+FAR = 2.0  # and beyond this levels before are further still
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
 ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is not held by it
@@ -250,12 +251,12 @@ def _smooth(
     """Variable projection from 1 to H heads (least squares) and other starts, then programs in
     the norm asked for.
     """
-    trail = []
+    valley = []
     # in l1 a far block is one row: least squares then weighs the tail much as l1 does
     for rates in chain(data, heads):
         progress(f"{len(rates)} of {heads} heads by variable projection")
-        trail.append(("variable projection", at(data, rates)))
-    if not trail:
+        valley.append(rates)
+    if not valley:
         return
     starts = [
         (
@@ -268,17 +269,22 @@ def _smooth(
         starts.append(
             ("matrix pencil", at(data, pencil_rates(full.target[: len(full.lags)], heads)))
         )
-    starts = (
-        trail[-1:] + sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
-    )
-    last = raced(data, starts)
+    nearest = sorted(starts, key=lambda s: s[1].error)[: 3 if heads <= MULTISTART else 1]
+    last = raced(data, [("variable projection", at(data, valley[-1])), *nearest])
     if heads <= MULTISTART and of_one_sign(last[1]):
         moved = [(last[0], at(data, rates, 1e-6)) for rates in shaken(data, last[1].rates)]
         last = min([last, raced(data, moved)], key=lambda s: s[1].error)
-    near = [(m, refine(data, p)) for m, p in trail[:-1] if p.error < CLOSE * last[1].error]
+    near: list[tuple[str, Point]] = []
+    whole = norm_of(data.target, data.norm)
+    for rates in valley[-2::-1]:
+        level = at(data, rates)
+        if FAR * last[1].error < level.error < whole:  # rounding may have spoilt one altogether
+            break
+        if level.error < CLOSE * last[1].error:
+            near.insert(0, ("variable projection", refine(data, level)))
     for method, point in _steadily(full, [*near, last]):
         yield f"{method}, then sequential programs", point
-    if len(spread) > len(trail):
+    if len(spread) > len(valley):
         yield "quadrature, then a linear program", at(full, spread)
 
 
