@@ -46,6 +46,7 @@ from headcount.theory.rounding import (
 MOST_HEADS = 4096
 TINIEST, HUGE = 1e-9, 1e6  # parameters of kernels, in lags or per lag
 SMALLEST, LARGEST = 1e-100, 1e100  # budgets whose products with a kernel stay far from overflow
+UNTOUCHED = 1.0001  # of the error in exact arithmetic: a format that costs nothing
 Progress = Callable[[str], None]
 
 
@@ -424,15 +425,17 @@ def _for_precision(
     from headcount.theory.fit import fit_heads
 
     exact = measure(problem, head_sum)
+    rounded = rounded_errors(problem, head_sum, form, exact).error[problem.norm]
+    if rounded <= UNTOUCHED * exact[problem.norm]:
+        return head_sum, method, notes  # smaller weights have less to gain than that
 
     def refit(limited: Problem) -> Fit:
+        if head_sum.within(limited.budget):  # what is within a budget is found under it too
+            return Fit(head_sum, method)
         return fit_heads(limited, heads)
 
     best = fit_for_precision(problem, form, refit, exact.kernel[problem.norm])
-    if (
-        measured_in(problem, best.head_sum, form)[problem.norm]
-        < rounded_errors(problem, head_sum, form, exact).error[problem.norm]
-    ):
+    if measured_in(problem, best.head_sum, form)[problem.norm] < rounded:
         return (
             best.head_sum,
             f"{best.method}, for {form}",
