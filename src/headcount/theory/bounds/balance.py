@@ -20,7 +20,7 @@ from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm, Problem
 
 STEPS = 40
-SEEN = 200  # lags of a fit that is a start
+SEEN = (200, 300)  # lags of fits that are starts: where few heads' rounding spoils one, another
 # of least squares: for the number of heads asked for, for fewer (starts), for a trial of levelling
 STEPS_LAST, STEPS_BEFORE, STEPS_TRIAL = 60, 12, 8
 HOPELESS = 1e8  # ratio of block weights that no levelling will mend: a tail that falls to nothing
@@ -28,7 +28,7 @@ EVEN = 1e-3  # stop when the block weights agree to this
 
 
 def balanced(
-    problem: Problem, heads: int, wanted: float = 0.0
+    problem: Problem, heads: int, wanted: float = 0.0, seen: int = SEEN[0]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """(rates [H], coefficients [H]) of the most even g found, or None when no residual
     alternates often enough. No bound for H heads exceeds the error of some g with H heads or fewer:
@@ -40,7 +40,7 @@ def balanced(
     best, best_worth = None, 0.0
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
-        fits = _least_squares_rates(problem, heads, power)
+        fits = _least_squares_rates(problem, heads, power, seen)
         for theta in fits if wanted > 0 else ():
             if _error_at(family, rho, lags, theta, weights, norm) < wanted:
                 return None
@@ -58,21 +58,25 @@ def _error_at(family, rho, lags, theta, weights, norm) -> float:
     return norm_of(rho - columns @ _coefficients(columns, rho, weights), norm)
 
 
-def least_squares_start(problem: Problem, heads: int) -> tuple[np.ndarray, np.ndarray]:
+def least_squares_start(
+    problem: Problem, heads: int, seen: int = SEEN[0]
+) -> tuple[np.ndarray, np.ndarray]:
     """(rates [H], coefficients [H]) of the plain least-squares fit."""
-    rates = np.exp(_least_squares_rates(problem, heads, 0.0)[-1])
+    rates = np.exp(_least_squares_rates(problem, heads, 0.0, seen)[-1])
     columns = problem.decay.columns(rates, problem.lags)
     return rates, _coefficients(columns, problem.target, np.ones_like(problem.lags))
 
 
 @functools.lru_cache(maxsize=4)
-def _least_squares_rates(problem: Problem, heads: int, power: float) -> list[np.ndarray]:
+def _least_squares_rates(
+    problem: Problem, heads: int, power: float, seen: int
+) -> list[np.ndarray]:
     """Log rates of the fit with lag weights s^power, one head more at a time. Fits before the last
-    are starts: they see few of the far lags, each for those around it.  [1], …, [H]
+    are starts: they have `seen` of the lags, each for those around it.  [1], …, [H]
     """
     family, lags, rho = problem.decay, problem.lags, problem.target
     weights = np.maximum(lags, 1.0) ** power
-    few = np.unique(np.geomspace(1, len(lags), min(SEEN, len(lags))).round().astype(int)) - 1
+    few = np.unique(np.geomspace(1, len(lags), min(seen, len(lags))).round().astype(int)) - 1
     thin = weights[few] * np.sqrt(np.gradient(few.astype(float)))
     theta, found = _first_rates(family, lags, 1), []
     for h in range(1, heads + 1):

@@ -27,7 +27,7 @@ from flint import arb
 from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
-from headcount.theory.bounds.balance import balanced, least_squares_start
+from headcount.theory.bounds.balance import SEEN, balanced, least_squares_start
 from headcount.theory.bounds.minimax import DIGITS, levelled
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Problem
@@ -56,16 +56,11 @@ def zeros_claim(problem: Problem, heads: int, wanted: float = 0.0) -> Claim | No
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
-    found = balanced(problem, heads, wanted)
-    blocks, value = _measured(problem, found, heads)
-    # with few heads float64 finds an alternating residual where there is one
-    missed = found is None and heads >= FLOAT_HEADS
-    uneven = value < EVEN * max((float(b.weight) for b in blocks), default=0.0)
-    if problem.norm is Norm.SUP and (missed or uneven) and len(problem.lags) <= MOST_LAGS:
-        finer = _in_more_digits(problem, heads, wanted)
-        finer_blocks, finer_value = _measured(problem, finer, heads)
-        if finer_value > value:
-            found, blocks, value = finer, finer_blocks, finer_value
+    found, blocks, value = None, list[Block](), 0.0
+    for seen in SEEN:
+        found, blocks, value = _searched(problem, heads, wanted, seen)
+        if found is not None or heads < FLOAT_HEADS:
+            break
     if found is None or value <= 0:
         return None
     rates, coefficients = found
@@ -84,6 +79,23 @@ def zeros_claim(problem: Problem, heads: int, wanted: float = 0.0) -> Claim | No
 Found = tuple[np.ndarray, np.ndarray] | None  # rates, coefficients
 
 
+def _searched(
+    problem: Problem, heads: int, wanted: float, seen: int
+) -> tuple[Found, list[Block], float]:
+    """An alternating residual from starts that see so many lags, its blocks, and the bound."""
+    found = balanced(problem, heads, wanted, seen)
+    blocks, value = _measured(problem, found, heads)
+    # with few heads float64 finds an alternating residual where there is one
+    missed = found is None and heads >= FLOAT_HEADS
+    uneven = value < EVEN * max((float(b.weight) for b in blocks), default=0.0)
+    if problem.norm is Norm.SUP and (missed or uneven) and len(problem.lags) <= MOST_LAGS:
+        finer = _in_more_digits(problem, heads, wanted, seen)
+        finer_blocks, finer_value = _measured(problem, finer, heads)
+        if finer_value > value:
+            return finer, finer_blocks, finer_value
+    return found, blocks, value
+
+
 def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], float]:
     """The blocks of a residual in balls, and the bound that they give."""
     if found is None:
@@ -94,8 +106,8 @@ def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], 
         return blocks, round_down(bound_from(blocks, heads, problem.norm))
 
 
-def _in_more_digits(problem: Problem, heads: int, wanted: float) -> Found:
-    rates, coefficients = least_squares_start(problem, heads)
+def _in_more_digits(problem: Problem, heads: int, wanted: float, seen: int) -> Found:
+    rates, coefficients = least_squares_start(problem, heads, seen)
     drawn = problem.decay.columns(rates, problem.lags) @ coefficients
     error = norm_of(problem.target - drawn, problem.norm)
     if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()) or error < wanted:

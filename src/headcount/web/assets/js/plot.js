@@ -101,7 +101,7 @@ function render({ options }, frame, legend, readout, held) {
     h("text", { x: (left + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, x.label),
     h("text", { x: 12, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle",
       transform: `rotate(-90 12 ${TOP + (height - TOP - BOTTOM) / 2})` }, y.label));
-  for (const s of shown) svg.append(...marks(s, px, py, x, y, ys));
+  for (const s of shown) svg.append(...marks(s, px, py, x, y, ys, width));
   replace(frame, svg, deep ? h("p", { class: "hint" }, "What stands on the axis is below it; see the numbers.") : null);
   replace(legend, shown.filter((s) => s.name && !s.unnamed).map((s) => h("li", {}, sample(s), s.name)));
   follow(svg, shown, px, readout, x, width);
@@ -116,14 +116,14 @@ function sample(s) {
     ? h("circle", { cx: 13, cy: 5, r: 3.5, fill: s.color }) : h("line", { x1: 1, x2: 25, y1: 5, y2: 5, ...line }));
 }
 
-function marks(s, px, py, x, y, ys) {
+function marks(s, px, py, x, y, ys, edge) {
   const points = s.x.map((v, i) => [v, s.y[i]])
     .filter(([a, b]) => b !== null && b !== undefined && (!x.log || a > 0) && (!y.log || b > 0));
   if (s.kind === "stem" || s.kind === "points") {
     return points.flatMap(([a, b]) => [
       s.kind === "stem" ? h("line", { x1: px(a), x2: px(a), y1: py(y.log ? ys[0] : 0), y2: py(b), stroke: s.color, "stroke-width": 1.4 }) : null,
       h("circle", { cx: px(a), cy: py(b), r: points.length > 60 ? 1.8 : s.size ?? 3, fill: s.color }),
-    ]).filter(Boolean).concat(labels(s, px, py));
+    ]).filter(Boolean).concat(labels(s, px, py, edge));
   }
   if (!points.length) return [];
   const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
@@ -131,11 +131,11 @@ function marks(s, px, py, x, y, ys) {
   return [h("path", { d, fill: "none", stroke: s.color, "stroke-width": s.width ?? 2, "stroke-dasharray": DASH[s.kind] }), ...dots];
 }
 
-/** Names beside points; one that would lie on an earlier name goes above it. */
-function labels(s, px, py) {
+/** Names beside points, inside the frame; one that would lie on an earlier name goes above it. */
+function labels(s, px, py, edge) {
   const taken = [];
   return (s.labels ?? []).map((text, i) => {
-    const x = px(s.x[i]) + 9, wide = LETTER * text.length;
+    const wide = LETTER * text.length, x = Math.min(px(s.x[i]) + 9, edge - wide);
     let y = py(s.y[i]) - 9;
     if (taken.some((t) => t.text === text && Math.abs(t.x - x) < 4 && Math.abs(t.from - y) < 4)) return null;
     const from = y;

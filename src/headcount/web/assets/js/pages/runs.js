@@ -13,14 +13,19 @@ const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)"
 
 export async function show(main, state, context, outer) {
   const parts = panel(), result = h("div", {});
-  let left = false, timer = null, offered = [], drawn = "";
+  let left = false, timer = null, offered = [], drawn = "", looked = "";
+  const quietly = async (work) => { // a look at what is shown already
+    try { return await work(); } catch (error) { parts.complain(error.message); return null; }
+  };
   outer.addEventListener("leave", () => { left = true; clearTimeout(timer); }, { once: true });
   const chooser = h("select", {}, h("option", { value: "" }, "choose a store …"));
   const again = async () => {
     if (left || !state.store) return;
     const curves = state.curves ? state.curves.split(",").slice(0, 12) : offered;
-    const found = await parts.run((signal) => ask("runs", { store: state.store, curves }, signal));
-    if (left) return;
+    const work = (signal) => ask("runs", { store: state.store, curves }, signal);
+    const store = state.store, found = await (store === looked ? quietly(work) : parts.run(work));
+    if (left || store !== state.store) return;
+    looked = found ? store : "";
     const said = found && JSON.stringify([found, state.curves]);
     if (found && said !== drawn) { // what stays the same stays under the hand
       drawn = said;
@@ -93,10 +98,10 @@ function draw(result, state, found, choose, act) {
     found.failures.length ? table(["run", "what it is", "why it failed"], found.failures.slice(0, 10).map((f) => [f.id, f.label, f.error]), { caption: "Failed runs", cards: true }) : null),
   losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: "step" }, y: { label: "loss", log: losses.every((c) => c.value.every((v) => v === null || v > 0)) }, series: drawn.series }),
     h("p", { class: "hint" }, drawn.common ? `All of them: ${drawn.common}. ` : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
-  !found.verdicts.length && found.runs ? h("p", { class: "hint apart" }, "No verdict so far: the first look at the seeds has not been taken, or the profile is too small to judge (smoke).") : null,
+  !found.verdicts.length && found.runs ? h("p", { class: "hint apart" }, done < found.runs ? "No verdict so far: the first look at the seeds has not been taken." : "No verdicts of a reproduction are stored here: its profile is too small to judge (smoke), or the runs are of another study, whose outcome is on the page Studies.") : null,
   found.verdicts.length ? h("div", { class: "card" }, h("h2", {}, "Verdicts so far"), verdictTable(found.verdicts)) : null,
   h("div", { class: "card" }, h("h2", {}, "Runs"), found.left_out ? h("p", { class: "hint" }, `${found.left_out} more are not shown.`) : null,
-    table(["curve", "what it is", "outcome", ...names.map((name) => name.replaceAll("_", " ")), "run"], found.lines.map((line) => [
+    !found.lines.length ? h("p", { class: "hint" }, "None is done yet.") : table(["curve", "what it is", "outcome", ...names.map((name) => name.replaceAll("_", " ")), "run"], found.lines.map((line) => [
       h("input", { type: "checkbox", "aria-label": `curve of ${line.label || line.id}`, checked: chosen.has(line.id) || (!chosen.size && found.curves.some((c) => c.id === line.id)), onchange: (e) => {
         const now = chosen.size ? chosen : new Set(found.curves.map((c) => c.id));
         if (e.target.checked) now.add(line.id); else now.delete(line.id);

@@ -68,7 +68,8 @@ const picture = (folder, name) => `api/figure?name=${encodeURIComponent(inside(f
 
 /** Variants down, insights across: outcome as colour and sign, the effect as number. */
 function robustness(found) {
-  const insights = [...new Set(found.map.map((c) => c.insight))], rows = [...new Set(found.map.map((c) => `${c.factor}: ${c.variant}`))];
+  const designs = found.alternatives ?? [], cheaper = (insight) => designs.some((d) => insight.startsWith(`${d.alternative}: `));
+  const insights = [...new Set(found.map.map((c) => c.insight))].filter((i) => !cheaper(i)), rows = [...new Set(found.map.map((c) => `${c.factor}: ${c.variant}`))];
   const at = new Map(found.map.map((c) => [`${c.insight} ${c.factor}: ${c.variant}`, c]));
   const cell = (insight, row) => {
     const c = at.get(`${insight} ${row}`);
@@ -81,6 +82,8 @@ function robustness(found) {
       h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Map of robustness" }, h("table", { class: "map" }, h("caption", {}, "Map of robustness"),
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "variant"), insights.map((i) => h("th", { scope: "col", class: "num" }, i)))),
         h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), insights.map((i) => cell(i, row)))))))),
+    designs.length ? h("div", { class: "card" }, h("h2", {}, "Is a cheaper design as good?"), table(["design", "instead of", "as good on", "worse on", "undecided on"],
+      designs.map((d) => [d.alternative, d.instead_of, ...["as good", "worse", "undecided"].map((k) => d[k].join(", ") || "–")]), { cards: true, caption: "The paper's cheaper designs" })) : null,
     found.refused.length ? h("details", { class: "card" }, h("summary", {}, `What cannot be trained (${found.refused.length})`), h("ul", {}, found.refused.map((r) => h("li", {}, `${r.insight} with ${r.factor} ${r.variant}: ${r.reason}`)))) : null];
 }
 
