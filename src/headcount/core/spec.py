@@ -175,4 +175,9 @@ def canonical_json(value: Any) -> str:
 
 def content_hash(value: Any) -> str:
     """The first 16 hex digits of SHA-256 over the canonical JSON: the identity of a spec."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
+    return hash_of_text(canonical_json(value))
+
+
+def hash_of_text(canonical: str) -> str:
+    """The same of a text that is canonical JSON already."""
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

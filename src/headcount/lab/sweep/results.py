@@ -30,8 +30,12 @@ Table = dict[str, list[Any]]  # column name → values
 
 
 @checked
-def results(path: str | Path, curves: bool = False) -> tuple[Table, list[str]]:
-    """The table of a store's results, in the order of the plan, and the ids of damaged rows."""
+def results(
+    path: str | Path, curves: bool = False, most: int | None = None
+) -> tuple[Table, list[str]]:
+    """The table of a store's results (the first `most` of them), in the order of the plan, and the
+    ids of damaged rows.
+    """
     with Store(path, read_only=True) as store:
         specs = store.specs()
         rows, damaged = store.rows()
@@ -39,7 +43,7 @@ def results(path: str | Path, curves: bool = False) -> tuple[Table, list[str]]:
     rows.sort(key=lambda row: (place.get(row.id, len(place)), row.id))
     lines = [
         line
-        for row in rows
+        for row in rows[:most]
         for line in (_curves(row) if curves else [_line(row, specs.get(row.id, {}))])
     ]
     names = list(dict.fromkeys(name for line in lines for name in line))
@@ -140,16 +144,14 @@ def status(path: str | Path) -> StoreStatus:
         claims = store.at_work()
     ended = {row.id for row in rows}
     running = {id: owner for id, owner in claims.items() if id not in ended}
-    named = dict(zip(specs, labels(list(specs.values())), strict=True))
     outcomes: dict[str, int] = {}
     for row in rows:
         name = str(row.record.get("outcome")) if row.status == FINISHED else FAILED
         outcomes[name] = outcomes.get(name, 0) + 1
-    failures = [
-        FailedRun(row.id, named.get(row.id, ""), first_line(row.error))
-        for row in rows
-        if row.status == FAILED
-    ]
+    fallen = [row for row in rows if row.status == FAILED]
+    # what tells a run from the others takes a look at all of them
+    named = dict(zip(specs, labels(list(specs.values())), strict=True)) if fallen else {}
+    failures = [FailedRun(row.id, named.get(row.id, ""), first_line(row.error)) for row in fallen]
     return StoreStatus(
         store=str(path),
         runs=len({*specs, *ended}),

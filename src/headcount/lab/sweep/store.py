@@ -17,7 +17,7 @@ from typing import Any
 from headcount.core.arguments import checked
 from headcount.core.errors import InputError
 from headcount.core.files import whole_folder
-from headcount.core.spec import content_hash
+from headcount.core.spec import content_hash, hash_of_text
 from headcount.lab.sweep.owners import Owner, Watch
 from headcount.lab.sweep.schema import (
     COLUMNS,
@@ -285,4 +285,6 @@ def _intact(id: str, text: Any) -> dict[str, Any] | None:
         spec = loads(text)
     except (TypeError, ValueError):
         return None
-    return spec if content_hash(spec) == id else None
+    # as a rule the text is canonical: to write it anew takes longer than all else here
+    same = (isinstance(text, str) and hash_of_text(text) == id) or content_hash(spec) == id
+    return spec if same else None

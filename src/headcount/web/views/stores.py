@@ -29,22 +29,22 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
     stands = status(path).to_json() | {"store": asked.store}
     with Store(path, read_only=True) as store:
         specs, latest = store.specs(), latest_verdicts(store)
-    names = {id: told(spec) for id, spec in specs.items()}
-    table, _ = results(path)
+    table, _ = results(path, most=MOST_RUNS)
+    shown = table.get("id", [])
+    names = {id: told(specs[id]) for id in {*shown, *asked.curves} & specs.keys()}
     finals = [column for column in table if column.startswith("final.")]
-    count = len(table.get("id", []))
     lines = [
         {
             **{column: table[column][i] for column in SHOWN if column in table},
             "label": names.get(table["id"][i], ""),
             "final": {c.removeprefix("final."): table[c][i] for c in finals},
         }
-        for i in range(min(count, MOST_RUNS))
+        for i in range(len(shown))
     ]
     return {
         **stands,
         "lines": lines,
-        "left_out": max(count - MOST_RUNS, 0),
+        "left_out": stands["finished"] + stands["failed"] - len(shown),
         "curves": _curves(path, asked.curves, names) if asked.curves else [],
         # the report beside a store is made from all of its runs; before it, the last look
         "verdicts": _verdicts(path.parent) or latest,

@@ -8,7 +8,7 @@ import { verdictTable } from "./studies.js";
 
 export const title = "Runs";
 export const defaults = { store: "", curves: "" };
-const EVERY = 4000, MOST = 24, SHOWN = 4;
+const EVERY = 4000, REST = 5, MOST = 24, SHOWN = 4;
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
 export async function show(main, state, context, outer) {
@@ -23,7 +23,7 @@ export async function show(main, state, context, outer) {
     if (left || !state.store) return;
     const curves = state.curves ? state.curves.split(",").slice(0, 12) : offered;
     const work = (signal) => ask("runs", { store: state.store, curves }, signal);
-    const store = state.store, found = await (store === looked ? quietly(work) : parts.run(work));
+    const store = state.store, begun = performance.now(), found = await (store === looked ? quietly(work) : parts.run(work));
     if (left || store !== state.store) return;
     looked = found ? store : "";
     const said = found && JSON.stringify([found, state.curves]);
@@ -37,9 +37,10 @@ export async function show(main, state, context, outer) {
       offered = [...kinds.values()].slice(0, SHOWN);
       if (offered.length) { again(); return; }
     }
-    parts.say(found ? `last looked at ${new Date().toLocaleTimeString()}; looks again every ${EVERY / 1000} s` : "");
+    const pause = Math.max(EVERY, REST * (performance.now() - begun)); // a look at many runs takes a while
+    parts.say(found ? `last looked at ${new Date().toLocaleTimeString()}; looks again every ${Math.round(pause / 1000)} s` : "");
     clearTimeout(timer);
-    timer = setTimeout(again, EVERY);
+    timer = setTimeout(again, pause);
   };
   const act = async (word) => {
     parts.complain(null);
