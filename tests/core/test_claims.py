@@ -21,6 +21,7 @@ from headcount.core.claims import (
     Tokens,
     phrase,
 )
+from headcount.core.errors import InputError
 from headcount.core.refs import Ref
 from headcount.memory.kernels import Lag
 
@@ -152,3 +153,17 @@ def test_kernels_are_called_as_people_write_them():
     made = claim(Sense.AT_LEAST)
     assert str(dataclasses.replace(made, subject=Lag(2))).startswith("lag:2: at least")
     assert str(dataclasses.replace(made, subject="fixed")).startswith("fixed: at least")
+
+
+def test_names_become_members_and_strangers_are_refused():
+    """A checker that compares by identity must not be passed by with a name of equal text."""
+    plain = Scope(norm="sup", readout=str(Readout.ANY), precision="float32")
+    assert plain.norm is Norm.SUP
+    assert plain.readout is Readout.ANY
+    assert plain.precision is Precision.FLOAT32
+    assert claim("at least").sense is Sense.AT_LEAST
+    for wrong in ({"norm": "l3"}, {"readout": "linear-ish"}, {"precision": "float8"}):
+        with pytest.raises(InputError, match="choose one of these"):
+            Scope(**wrong)
+    with pytest.raises(InputError, match="expected true or false"):
+        Scope(dot_product="no")

@@ -144,6 +144,14 @@ SIGNS = Tokens(frozenset({(-1.0,), (1.0,)}))
 BALL = Tokens(None)
 
 
+def _as_member(record: Any, field: str, kind: type[enum.StrEnum]) -> None:
+    """A field of a frozen record as a member of its enumeration."""
+    given = getattr(record, field)
+    offered = [str(member) for member in kind]
+    require(given in offered, f"{field} {shown(given)}", ", ".join(offered), "choose one of these")
+    object.__setattr__(record, field, kind(given))
+
+
 @dataclasses.dataclass(frozen=True)
 class Scope:
     """Which models, and which error. The defaults are one dot-product-free layer with a linear
@@ -168,6 +176,16 @@ class Scope:
     # Head outputs are known to so much only: the error is the worst over every change of each
     # weighted mean of tokens by up to resolution * (largest token), attention weights being <= 1.
     resolution: float = 0.0
+
+    def __post_init__(self):
+        # names as JSON has them become values: checkers compare by identity
+        _as_member(self, "readout", Readout)
+        _as_member(self, "norm", Norm)
+        if self.precision is not None:
+            _as_member(self, "precision", Precision)
+        for name in ("dot_product", "normalised"):
+            given = getattr(self, name)
+            require(isinstance(given, bool), f"{name} {shown(given)}", "true or false", "say which")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null means no limit."""
@@ -301,6 +319,10 @@ class Claim:
     method: str
     ref: Ref
     evidence: Mapping[str, Any] = dataclasses.field(repr=False, default_factory=dict)
+
+    def __post_init__(self):
+        _as_member(self, "sense", Sense)
+        _as_member(self, "status", Status)
 
     def answers(self, question: Scope) -> Answer:
         """The value for every question about the same subject that the scope reaches, else what is

@@ -430,8 +430,6 @@ def _for_precision(
         return head_sum, method, notes  # smaller weights have less to gain than that
 
     def refit(limited: Problem) -> Fit:
-        if head_sum.within(limited.budget):  # what is within a budget is found under it too
-            return Fit(head_sum, method)
         return fit_heads(limited, heads)
 
     best = fit_for_precision(problem, form, refit, exact.kernel[problem.norm])

@@ -1,9 +1,14 @@
+import dataclasses
+import itertools
+
 import numpy as np
 import pytest
+from flint import arb
 
-from headcount.memory.kernels import Exponential, Power
+from headcount.memory.kernels import ArrayKernel, Exponential, Oscillating, Power
+from headcount.theory.balls import precision
 from headcount.theory.bounds import check, lower_bound
-from headcount.theory.bounds.zeros import zeros_claim
+from headcount.theory.bounds.zeros import Block, bound_from, zeros_claim
 from headcount.theory.heads import family
 from headcount.theory.problem import Norm, Problem
 
@@ -100,3 +105,35 @@ def test_an_exact_kernel_gets_no_bound():
 
 def test_power_by_log_heads_is_exact_above_one_head():
     assert lower_bound(Problem(Power(1.5), family("log")), 2).value < 1e-12
+
+
+def test_a_norm_given_as_text_does_not_pass_the_checker():
+    problem = Problem(
+        ArrayKernel([1e4 * (-1) ** s for s in range(20)]), family("lin"), Norm.SUP, 20
+    )
+    found = zeros_claim(problem, 2)
+    scope = dataclasses.replace(found.scope, norm="sup")
+    assert check(dataclasses.replace(found, scope=scope))
+    assert not check(dataclasses.replace(found, scope=scope, value=1e6))
+
+
+def test_block_weights_are_compared_to_the_last_bit():
+    """1 and 1 - 2^-60 are one float: the smaller one counts."""
+    weights = [arb(1), arb(1) - arb(2) ** -60, arb(1)]
+    for order in itertools.permutations(weights):
+        blocks = [Block(s, s + 1, (-1) ** s, w) for s, w in enumerate(order)]
+        with precision(160):
+            assert bound_from(blocks, 1, Norm.SUP) < 1
+
+
+def test_few_heads_start_from_all_lags():
+    """A start that sees few lags is a poorer one here: 0.11."""
+    problem = Problem(Oscillating(0.1166, 0.5157), family("log"), window=200)
+    assert lower_bound(problem, 2).value > 0.17
+
+
+def test_where_rounding_spoils_a_start_another_is_tried():
+    problem = Problem(Power(0.3), family("lin"), Norm.SUP, window=1000)
+    found = zeros_claim(problem, 16)
+    assert found.value > 8e-11
+    assert check(found)

@@ -9,7 +9,7 @@ coefficients fail from 8 heads on, where the residual is so small that the secon
 drowns it.
 """
 
-import functools
+import dataclasses
 import math
 
 import numpy as np
@@ -20,31 +20,89 @@ from headcount.theory.measure import norm_of
 from headcount.theory.problem import Norm, Problem
 
 STEPS = 40
-SEEN = (200, 300)  # lags of fits that are starts: where few heads' rounding spoils one, another
-# of least squares: for the number of heads asked for, for fewer (starts), for a trial of levelling
-STEPS_LAST, STEPS_BEFORE, STEPS_TRIAL = 60, 12, 8
+FEW = 12  # heads: fits of more take long, and rounding may spoil any of them
+# of least squares: for the number of heads asked for, for a trial of levelling
+STEPS_LAST, STEPS_TRIAL = 60, 8
 HOPELESS = 1e8  # ratio of block weights that no levelling will mend: a tail that falls to nothing
 EVEN = 1e-3  # stop when the block weights agree to this
 
 
-def balanced(
-    problem: Problem, heads: int, wanted: float = 0.0, seen: int = SEEN[0]
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """(rates [H], coefficients [H]) of the most even g found, or None when no residual
-    alternates often enough. No bound for H heads exceeds the error of some g with H heads or fewer:
-    where one on the way is below `wanted`, no even g is looked for.
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """How fits of fewer heads are made, from which the last one begins: on so many of the lags,
+    each for those around it, and by so many steps.
     """
+
+    lags: float
+    steps: int
+
+
+ALL, QUICK, DEEP = Start(math.inf, 12), (Start(200, 12), Start(300, 12)), Start(math.inf, 60)
+
+
+def starts_for(heads: int, deep: bool) -> tuple[Start, ...]:
+    """One after the other, until one leads to an alternating residual (`deep`: all of them)."""
+    if heads <= FEW:
+        return (ALL,)
+    return (*QUICK, DEEP) if deep else QUICK
+
+
+class LeastSquares:
+    """Fits of up to H heads, kept for each weighting of the lags."""
+
+    def __init__(self, problem: Problem, heads: int, start: Start = ALL):
+        self.problem, self.heads, self.start = problem, heads, start
+        self._made: dict[float, list[np.ndarray]] = {}
+
+    def rates(self, power: float) -> list[np.ndarray]:
+        """Log rates of the fits with lag weights s^power, one head more at a time.  [1], …, [H]"""
+        if power not in self._made:
+            self._made[power] = self._fitted(power)
+        return self._made[power]
+
+    def plain(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rates [H], coefficients [H]) of the fit in which all lags weigh the same."""
+        rates = np.exp(self.rates(0.0)[-1])
+        columns = self.problem.decay.columns(rates, self.problem.lags)
+        return rates, _coefficients(columns, self.problem.target, np.ones_like(self.problem.lags))
+
+    def _fitted(self, power: float) -> list[np.ndarray]:
+        family, lags, rho = self.problem.decay, self.problem.lags, self.problem.target
+        weights = np.maximum(lags, 1.0) ** power
+        kept, thin = np.arange(len(lags)), weights
+        if self.start.lags < len(lags):
+            spaced = np.geomspace(1, len(lags), int(self.start.lags))
+            kept = np.unique(spaced.round().astype(int)) - 1
+            thin = weights[kept] * np.sqrt(np.gradient(kept.astype(float)))
+        theta, found = _first_rates(family, lags, 1), []
+        for h in range(1, self.heads + 1):
+            begun = _respaced(theta, h, family, lags)
+            if h < self.heads:
+                few = rho[kept], lags[kept]
+                theta = _projected(family, *few, begun, thin, self.start.steps)
+            else:
+                theta = _projected(family, rho, lags, begun, weights, STEPS_LAST)
+            found.append(theta)
+        return found
+
+
+def balanced(fits: LeastSquares, wanted: float = 0.0) -> tuple[np.ndarray, np.ndarray] | None:
+    """(rates [H], coefficients [H]) of the most even g found from these fits, or None when no
+    residual alternates often enough. No bound for H heads exceeds the error of some g with H heads
+    or fewer: where one on the way is below `wanted`, no even g is looked for.
+    """
+    problem, heads = fits.problem, fits.heads
     family, rho, lags, norm = problem.decay, problem.target, problem.lags, problem.norm
     if not np.abs(rho).max(initial=0.0) > 0:
         return None
     best, best_worth = None, 0.0
     for power in STARTS[norm]:
         weights = np.maximum(lags, 1.0) ** power
-        fits = _least_squares_rates(problem, heads, power, seen)
-        for theta in fits if wanted > 0 else ():
+        levels = fits.rates(power)
+        for theta in levels if wanted > 0 else ():
             if _error_at(family, rho, lags, theta, weights, norm) < wanted:
                 return None
-        theta, a = _level(family, rho, lags, fits[-1], weights, norm)
+        theta, a = _level(family, rho, lags, levels[-1], weights, norm)
         worth = _worth(
             _weights(rho - family.columns(np.exp(theta), lags) @ a, norm)[0], heads, norm
         )
@@ -56,35 +114,6 @@ def balanced(
 def _error_at(family, rho, lags, theta, weights, norm) -> float:
     columns = family.columns(np.exp(theta), lags)
     return norm_of(rho - columns @ _coefficients(columns, rho, weights), norm)
-
-
-def least_squares_start(
-    problem: Problem, heads: int, seen: int = SEEN[0]
-) -> tuple[np.ndarray, np.ndarray]:
-    """(rates [H], coefficients [H]) of the plain least-squares fit."""
-    rates = np.exp(_least_squares_rates(problem, heads, 0.0, seen)[-1])
-    columns = problem.decay.columns(rates, problem.lags)
-    return rates, _coefficients(columns, problem.target, np.ones_like(problem.lags))
-
-
-@functools.lru_cache(maxsize=4)
-def _least_squares_rates(problem: Problem, heads: int, power: float, seen: int) -> list[np.ndarray]:
-    """Log rates of the fit with lag weights s^power, one head more at a time. Fits before the last
-    are starts: they have `seen` of the lags, each for those around it.  [1], …, [H]
-    """
-    family, lags, rho = problem.decay, problem.lags, problem.target
-    weights = np.maximum(lags, 1.0) ** power
-    few = np.unique(np.geomspace(1, len(lags), min(seen, len(lags))).round().astype(int)) - 1
-    thin = weights[few] * np.sqrt(np.gradient(few.astype(float)))
-    theta, found = _first_rates(family, lags, 1), []
-    for h in range(1, heads + 1):
-        start = _respaced(theta, h, family, lags)
-        if h < heads:
-            theta = _projected(family, rho[few], lags[few], start, thin, STEPS_BEFORE)
-        else:
-            theta = _projected(family, rho, lags, start, weights, STEPS_LAST)
-        found.append(theta)
-    return found
 
 
 # Lag weights s^power of the start: blocks are about equally wide in log s, so that even masses ask

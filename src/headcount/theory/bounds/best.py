@@ -91,7 +91,7 @@ def _by_heads(problem: Problem, heads: int, effort: Effort, wanted: float) -> Cl
         return squeezed
     if problem.interpolated_by(heads):
         return squeezed  # nothing to be proved without a budget
-    counted = zeros_claim(problem, heads, wanted)
+    counted = zeros_claim(problem, heads, wanted, effort is Effort.DEEP)
     return max((c for c in (squeezed, counted) if c), key=lambda c: c.value, default=None)
 
 

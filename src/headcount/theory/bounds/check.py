@@ -268,10 +268,10 @@ def _zeros(case: _Case, c: Evidence) -> bool:
         left = [rho[s] - g for s, g in zip(range(start, stop), drawn, strict=True)]
         certain = [sign * r for r in left if sign * r > 0]
         if norm is Norm.SUP:
-            masses.append(max((r.lower() for r in certain), key=float, default=arb(0)))
+            masses.append(max((r.lower() for r in certain), key=arb.fmpq, default=arb(0)))
         else:
             masses.append(sum((r if norm is Norm.L1 else r * r for r in certain), arb(0)).lower())
-    masses.sort(key=float)
+    masses.sort(key=arb.fmpq)  # to the last bit
     fewest = (len(blocks) - 2 * H + 1) // 2
     claimed = arb(case.value) ** 2 if norm is Norm.L2 else arb(case.value)
     proved = masses[fewest - 1] if norm is Norm.SUP else sum(masses[:fewest], arb(0))

@@ -27,7 +27,7 @@ from flint import arb
 from headcount.core.claims import Claim, Lags, Norm
 from headcount.core.refs import Ref
 from headcount.theory.balls import kernel_values, precision, round_down
-from headcount.theory.bounds.balance import SEEN, balanced, least_squares_start
+from headcount.theory.bounds.balance import LeastSquares, balanced, starts_for
 from headcount.theory.bounds.minimax import DIGITS, levelled
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Problem
@@ -49,17 +49,21 @@ class Block:
     weight: arb
 
 
-def zeros_claim(problem: Problem, heads: int, wanted: float = 0.0) -> Claim | None:
+def zeros_claim(
+    problem: Problem, heads: int, wanted: float = 0.0, deep: bool = False
+) -> Claim | None:
     """The certified lower bound for `heads` heads; None when no alternating residual was found, or
-    when it is seen early that the bound cannot exceed `wanted`.
+    when it is seen early that the bound cannot exceed `wanted`. `deep`: more starts are tried.
     """
     first = problem.first_lag
     if len(problem.lags) <= 2 * heads:
         return None  # too few lags for 2H + 1 blocks
     found, blocks, value = None, list[Block](), 0.0
-    for seen in SEEN:
-        found, blocks, value = _searched(problem, heads, wanted, seen)
-        if found is not None or heads < FLOAT_HEADS:
+    for start in starts_for(heads, deep):
+        other = _searched(problem, heads, wanted, LeastSquares(problem, heads, start))
+        if other[2] > value:
+            found, blocks, value = other
+        if found is not None and not deep:
             break
     if found is None or value <= 0:
         return None
@@ -80,16 +84,16 @@ Found = tuple[np.ndarray, np.ndarray] | None  # rates, coefficients
 
 
 def _searched(
-    problem: Problem, heads: int, wanted: float, seen: int
+    problem: Problem, heads: int, wanted: float, fits: LeastSquares
 ) -> tuple[Found, list[Block], float]:
-    """An alternating residual from starts that see so many lags, its blocks, and the bound."""
-    found = balanced(problem, heads, wanted, seen)
+    """An alternating residual that begins with these fits, its blocks, and the bound."""
+    found = balanced(fits, wanted)
     blocks, value = _measured(problem, found, heads)
     # with few heads float64 finds an alternating residual where there is one
     missed = found is None and heads >= FLOAT_HEADS
     uneven = value < EVEN * max((float(b.weight) for b in blocks), default=0.0)
     if problem.norm is Norm.SUP and (missed or uneven) and len(problem.lags) <= MOST_LAGS:
-        finer = _in_more_digits(problem, heads, wanted, seen)
+        finer = _in_more_digits(problem, wanted, fits)
         finer_blocks, finer_value = _measured(problem, finer, heads)
         if finer_value > value:
             return finer, finer_blocks, finer_value
@@ -106,8 +110,8 @@ def _measured(problem: Problem, found: Found, heads: int) -> tuple[list[Block], 
         return blocks, round_down(bound_from(blocks, heads, problem.norm))
 
 
-def _in_more_digits(problem: Problem, heads: int, wanted: float, seen: int) -> Found:
-    rates, coefficients = least_squares_start(problem, heads, seen)
+def _in_more_digits(problem: Problem, wanted: float, fits: LeastSquares) -> Found:
+    rates, coefficients = fits.plain()
     drawn = problem.decay.columns(rates, problem.lags) @ coefficients
     error = norm_of(problem.target - drawn, problem.norm)
     if not (np.isfinite(rates).all() and np.isfinite(coefficients).all()) or error < wanted:
@@ -154,7 +158,7 @@ def bound_from(blocks: list[Block], heads: int, norm: Norm) -> arb:
     spoilt = math.ceil((len(blocks) - 2 * heads) / 2)
     if spoilt < 1:
         return arb(0)
-    smallest = sorted((b.weight.lower() for b in blocks), key=float)[:spoilt]
+    smallest = sorted((b.weight.lower() for b in blocks), key=arb.fmpq)[:spoilt]  # to the last bit
     if norm is Norm.SUP:
         return smallest[-1]
     total = sum(smallest, arb(0))
