@@ -204,3 +204,11 @@ def test_no_jax_is_needed():
         " sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_sum_behind_a_proof_is_taken_where_it_is_better():
+    """In the sup norm zero counting finds the best sum in more digits than programs have."""
+    made = fit_kernel("power:0.3", bias="lin", heads=13, norm="sup", window=400, budget=1000)
+    error = made.errors.absolute["sup"]
+    assert made.lower_bound.value <= error < 1.001 * made.lower_bound.value
+    assert error == pytest.approx(measure(made.problem, made.head_sum).sup)

@@ -215,7 +215,7 @@ def _answer(
         result = _fit_decays(problem, name, heads, tol, form, say)
         if certify and not result.interrupted:
             say("lower bound")
-            result = _certified(problem, result)
+            result = _certified(problem, result, form)
     notes = result.notes
     if problem.window is None and not result.errors.tail.included:
         notes = (
@@ -228,7 +228,7 @@ def _answer(
     return dataclasses.replace(result, notes=notes)
 
 
-def _certified(problem: Problem, result: KernelFit) -> KernelFit:
+def _certified(problem: Problem, result: KernelFit, form: Dtype | None) -> KernelFit:
     """With the lower bound; ^C leaves the fit as it is, without one."""
     from headcount.theory.bounds import lower_bound
 
@@ -241,9 +241,34 @@ def _certified(problem: Problem, result: KernelFit) -> KernelFit:
             interrupted=True,
             notes=(*result.notes, "interrupted before the lower bound was found"),
         )
+    return with_bound(problem, result, bound, form)
+
+
+def with_bound(problem: Problem, result: KernelFit, bound: Claim, form: Dtype | None) -> KernelFit:
+    """The fit beside its lower bound; `form`: heads for a format stay as they are."""
+    if form is None:
+        result = _or_of_the_proof(problem, result, bound)
     result = dataclasses.replace(result, lower_bound=bound)
     gate(problem, result)
     return result
+
+
+def _or_of_the_proof(problem: Problem, result: KernelFit, bound: Claim) -> KernelFit:
+    """The sum of heads behind a proof by zero counting, where it is the better fit: it was found in
+    more digits than programs have.
+    """
+    held = bound.evidence
+    if held.get("kind") != "zeros" or held["heads"] != result.heads:
+        return result
+    rates, coefficients = np.array(held["rates"]), np.array(held["coefficients"])
+    found = HeadSum.of(problem.family, rates, coefficients)
+    if not found.within(problem.budget):
+        return result
+    head_sum, numbers, errors = as_returned(problem, found)
+    if not errors.absolute[problem.norm] < result.errors.absolute[problem.norm]:
+        return result
+    method = f"the sum behind the lower bound ({bound.method})"
+    return _assemble(problem, result.kernel, head_sum, numbers, errors, method, result.notes)
 
 
 def gate(problem: Problem, result: KernelFit) -> None:

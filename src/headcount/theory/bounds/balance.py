@@ -37,14 +37,15 @@ class Start:
     steps: int
 
 
-ALL, QUICK, DEEP = Start(math.inf, 12), (Start(200, 12), Start(300, 12)), Start(math.inf, 60)
+# of many heads starts must be good: with fewer steps the last fit ends where rounding rules
+ALL, QUICK, DEEP = Start(math.inf, 12), Start(200, 60), Start(math.inf, 60)
 
 
 def starts_for(heads: int, deep: bool) -> tuple[Start, ...]:
-    """One after the other, until one leads to an alternating residual (`deep`: all of them)."""
+    """All of them are tried."""
     if heads <= FEW:
         return (ALL,)
-    return (*QUICK, DEEP) if deep else QUICK
+    return (QUICK, DEEP) if deep else (QUICK,)
 
 
 class LeastSquares:

@@ -63,8 +63,6 @@ def zeros_claim(
         other = _searched(problem, heads, wanted, LeastSquares(problem, heads, start))
         if other[2] > value:
             found, blocks, value = other
-        if found is not None and not deep:
-            break
     if found is None or value <= 0:
         return None
     rates, coefficients = found

@@ -2,7 +2,6 @@
 fewer do not do.
 """
 
-import dataclasses
 import math
 from typing import Any
 
@@ -13,8 +12,9 @@ from headcount.core.claims import Claim
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import kernels
 from headcount.theory.heads import DECAYS, family
-from headcount.theory.kernel_fit import KernelFit, fit_kernel, gate
+from headcount.theory.kernel_fit import KernelFit, fit_kernel, with_bound
 from headcount.theory.problem import Problem
+from headcount.theory.rounding import Dtype
 from headcount.theory.shaped_curves import Peak, Rotary, Table
 from headcount.web.asked import AskFit
 from headcount.web.views.plain_numbers import rows, short, short_one
@@ -72,9 +72,8 @@ def fitted(asked: AskFit) -> KernelFit:
         return result
     reached = float(result.errors.absolute[result.norm])
     bound = certificate(result.problem, result.heads, reached)
-    result = dataclasses.replace(result, lower_bound=bound)
-    gate(result.problem, result)
-    return result
+    form = None if asked.dtype is None else Dtype(asked.dtype)
+    return with_bound(result.problem, result, bound, form)
 
 
 @cached
