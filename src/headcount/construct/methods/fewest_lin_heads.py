@@ -48,6 +48,7 @@ from headcount.construct.method import methods
 from headcount.construct.methods.sums_of_decays import (
     AbstractSum,
     lag_draft,
+    first_of,
     length_notes,
     one_position_reasons,
     window_of,
@@ -234,6 +235,6 @@ class FewestLinHeads(AbstractSum):
             REF,
             (*length_notes(request, memories), *told),
             {**facts_of(memories), "best_errors": best},
-            request.normaliser == "softmax",
+            first_of(request),
         )
         return lag_draft(target, request, memories, direct, readout, ending)
