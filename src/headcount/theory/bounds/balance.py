@@ -68,9 +68,7 @@ def least_squares_start(
 
 
 @functools.lru_cache(maxsize=4)
-def _least_squares_rates(
-    problem: Problem, heads: int, power: float, seen: int
-) -> list[np.ndarray]:
+def _least_squares_rates(problem: Problem, heads: int, power: float, seen: int) -> list[np.ndarray]:
     """Log rates of the fit with lag weights s^power, one head more at a time. Fits before the last
     are starts: they have `seen` of the lags, each for those around it.  [1], …, [H]
     """

@@ -105,7 +105,7 @@ function draw(result, found, state, context) {
 
 /** What happens at one position: the token, where each head looks most, what arrives. */
 function moment(found, position) {
-  const t = position - 1, token = [found.x[t]].flat().map((v) => number(v)).join(", ");
+  const t = position - 1, early = position < (found.first_position ?? 1), token = [found.x[t]].flat().map((v) => number(v)).join(", ");
   const rows = found.layers.flatMap((layer, k) => layer.weights.map((head, i) => {
     const row = head[t].slice(0, t + 1), top = Math.max(...row.map(Math.abs)), at = row.findIndex((v) => Math.abs(v) === top);
     return [String(k + 1), `head ${i + 1}`, top > 0 ? `lag ${t - at}` : "nothing", top, serves(found, layer, k, i)];
@@ -114,11 +114,12 @@ function moment(found, position) {
     const space = found.subspaces.find((s) => s.name === e.name && s.layer === e.layer);
     const layer = found.layers[e.layer - 1];
     const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
-    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), e.allowed];
+    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), early ? "not promised here" : e.allowed];
   });
   const size = sizes(found), read = readings(found, t);
   const drawn = read.map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row.map(([lag, w]) => [lag, Math.abs(w)]), `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
   return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
+    early ? h("p", { class: "note", id: "early" }, `The promise of this model holds from position ${found.first_position} on. Here, before it, what it holds may be anything.`) : null,
     h("ol", { id: "steps" }, steps(found, t, read)),
     drawn,
     held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null,

@@ -79,8 +79,10 @@ function draw(result, state, found, parts, context) {
   const out = found.rows.filter((r) => r.reachable === false).length;
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, found.answer),
+      found.length > Number(state.length) ? h("p", { id: "longer" }, `This memory needs sequences of at least ${found.length} tokens: planned for ${found.length}, not for ${state.length}.`) : null,
       best ? [h("p", {}, "Take ", h("b", {}, `${counted(best.layers, "layers")}, ${counted(best.heads, "heads")}, bias ${named(best)}`),
         " (", best.attention === "dp-free" ? term("dp-free") : best.attention, `, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
+      found.first_position > 1 ? h("p", { id: "first" }, "This holds ", h("b", {}, `from position ${found.first_position} on`), ": at earlier ones the model's answer is not promised.") : null,
       minima(found, best),
       h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: String(found.length) }) }, "Watch it at work")),
       h("p", { class: "hint" }, "The same on the command line: ", h("code", {}, best.command))]
