@@ -198,3 +198,23 @@ def test_a_drawn_sequence_fits_the_model(ask):
     assert status == 200, found
     assert len(found["x"]) == 16
     assert found["first_position"] == 1
+
+
+def test_the_column_to_predict_is_asked_for(client):
+    lines = "\n".join(f"{np.sin(i * i)},{np.cos(i * i)}" for i in range(60))
+    head = {"content-type": "application/octet-stream"}
+    place = "/api/diagnose?name=two.csv&column=nothing"
+    answer = client.post(place, content=f"x,y\n{lines}", headers=head)
+    assert answer.status_code == 422
+    assert "no column 'nothing'" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "got"), [("1/s", "'1/s'"), ([], "[]"), ([1, 2, "x"], "[1, 2, 'x']"), ([True], "")]
+)
+def test_a_kernel_that_is_none_is_refused_in_one_line(ask, kernel, got):
+    status, found = ask("fit", kernel=kernel)
+    assert status == 422
+    assert found["error"].startswith(f"AskFit: kernel: {got}")
+    assert "like 'power:1.5'" in found["error"] or kernel == [True]
+    assert not any(word in found["error"] for word in ("lambda", "list[", "function"))
