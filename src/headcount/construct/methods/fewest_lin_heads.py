@@ -47,8 +47,8 @@ from headcount.construct.draft import PRECISIONS, Draft, Refusal, RefusalKind, R
 from headcount.construct.method import methods
 from headcount.construct.methods.sums_of_decays import (
     AbstractSum,
-    lag_draft,
     first_of,
+    lag_draft,
     length_notes,
     one_position_reasons,
     window_of,

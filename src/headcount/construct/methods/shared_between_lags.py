@@ -31,8 +31,8 @@ from headcount.construct.draft import Draft, Refusal, RefusalKind, Request
 from headcount.construct.method import AbstractMethod, methods
 from headcount.construct.methods.sums_of_decays import (
     NORMALISERS,
-    lag_slots,
     first_of,
+    lag_slots,
     length_notes,
     one_position_reasons,
     window_of,
