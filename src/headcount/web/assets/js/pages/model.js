@@ -23,7 +23,7 @@ export function show(main, state, context, outer) {
     seed: h("input", { type: "number", min: 0, value: state.seed }),
   };
   const made = h("div", { hidden: state.folder !== "" }, field("Memory", inputs.memory, "As on the Plan page"), field("Bias", inputs.bias),
-    h("details", {}, h("summary", {}, "How it is built"), field("Largest error", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
+    h("details", {}, h("summary", {}, "How it is built"), field("Largest error allowed", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
     h("datalist", { id: "memories" }, EXAMPLES.map(([value, text]) => h("option", { value }, text))));
   if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
   const form = h("form", { class: "card controls", onsubmit: (e) => {
@@ -34,7 +34,9 @@ export function show(main, state, context, outer) {
     context.update(state);
     follow(state, parts, result, context);
   } }, field("Open", folder, "Or a model folder below the opened folder (--root)"), made,
-  field("Sequence", inputs.sequence, "Type tokens with spaces between them, and watch; empty draws one"), field("Number of the drawn sequence", inputs.seed), h("button", {}, "Watch"));
+  isStatic() ? h("p", { class: "hint apart" }, "This static copy holds the models that Plan recommends for its examples: choose one there, and watch it at work. Run headcount serve to watch any.") : null,
+  field("Sequence", inputs.sequence, "Type tokens with spaces between them, and watch; empty draws one"), field("Sequence number", inputs.seed, "another draws another sequence"), h("button", {}, "Watch"));
+  if (isStatic()) for (const control of form.elements) control.disabled = true;
   replace(main, h("h1", {}, "Watch a model at work"),
     h("p", { class: "lead" }, "Open a saved model, or let one be built by formula for a memory. See where every head looks, what it writes, and what the parts of the residual stream hold, token by token."),
     h("div", { class: "split" }, form, h("div", {}, parts.error, parts.status, result)));
@@ -66,7 +68,8 @@ function player(step, move) {
     button.textContent = "Pause";
     move(false);
     timer = setInterval(() => {
-      if (!button.isConnected || step.value === step.max) { stop(); move(true); return; }
+      if (!button.isConnected || button.closest("[inert]")) { stop(); return; } // another page, or another question
+      if (step.value === step.max) { stop(); move(true); return; }
       step.value = Number(step.value) + 1;
       move(false);
     }, 1000);

@@ -1,6 +1,6 @@
 // Plan: a memory and a tolerance in, the smallest architectures found out, with a model to take away.
 
-import { ask, download } from "../api.js";
+import { ask, download, isStatic } from "../api.js";
 import { field, h, number, replace, save, select, table, term } from "../dom.js";
 import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
@@ -25,8 +25,9 @@ export function show(main, state, context, outer) {
     context.update(state);
     follow(state, parts, result, context);
   } }, field("Memory", memory, "As on the command line, for example fixed:lags=3+17,readout=linear"),
-  field("Examples", example), field("Largest error allowed", tol), field("Precision", dtype),
+  field("Examples", example, isStatic() ? "This static copy answers these; run headcount serve to plan any memory and to download models." : null), field("Largest error allowed", tol), field("Precision", dtype),
   field("Longest sequence", length), h("button", {}, "Plan"));
+  if (isStatic()) for (const control of form.elements) control.disabled = control !== example;
   replace(main, h("h1", {}, "Which Transformer serves this memory?"),
     h("p", { class: "lead" }, "For every positional bias and kind of attention: the smallest architecture that was found, what is proved out of reach, ",
       "and what is undecided. The recommended one has passed the whole check of a build and can be taken away as files."),
@@ -70,9 +71,9 @@ function reasons(r) {
 function draw(result, state, found, parts, context) {
   const best = found.recommended, reachable = found.rows.filter((r) => r.reachable), front = found.front.map((i) => found.rows[i]);
   const build = best ? { memory: read(state.memory), tol: found.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, precision: found.dtype, length: found.length } : null;
-  const take = build ? h("button", { type: "button", onclick: async () => {
+  const take = build && !isStatic() ? h("button", { type: "button", onclick: async () => {
     take.disabled = true;
-    const blob = await parts.run(() => download("build", build));
+    const blob = await parts.run(() => download("build", build), true);
     take.disabled = false;
     if (blob) save(blob, "model.zip");
   } }, "Download the model") : null;
