@@ -163,6 +163,8 @@ def copied(tmp_path_factory):
     fits = [asked.AskFit(heads=n, certify=certify) for n in (2, 3) for certify in (False, True)]
     few = [("catalogue", {}), *(("fit", fit.to_plain()) for fit in fits)]
     few += [("memory", asked.AskMemory(memory=m).to_plain()) for m in static_site.MEMORIES]
+    plan = asked.AskPlan(tol=static_site.TOL, length=static_site.LENGTH)
+    few.append(("plan", plan.to_plain()))
     place = tmp_path_factory.mktemp("static") / "site"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static_site, "questions", lambda: few)

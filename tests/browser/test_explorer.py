@@ -5,6 +5,7 @@ import json
 import math
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -17,6 +18,9 @@ AXE = os.environ.get("AXE_CORE", "")
 PICTURES = os.environ.get("BROWSER_PICTURES", "")
 ALL = (Keys.CONTROL, "a", Keys.NULL)  # what is in a field, to be written over
 CURVE = "#answer ~ .card figure path"
+DROP = """const zone = document.querySelector('.drop'), bag = new DataTransfer();
+bag.items.add(new File([arguments[0]], arguments[1]));
+zone.dispatchEvent(new DragEvent('drop', {dataTransfer: bag, bubbles: true, cancelable: true}));"""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -158,13 +162,7 @@ def test_an_error_is_one_line_on_the_page(window):
 
 def test_a_file_is_dropped(window, tmp_path):
     window.open("data")
-    window.run(
-        """const zone = document.querySelector('.drop'), bag = new DataTransfer();
-        bag.items.add(new File([arguments[0]], 'mine.csv'));
-        const fact = {dataTransfer: bag, bubbles: true, cancelable: true};
-        zone.dispatchEvent(new DragEvent('drop', fact));""",
-        "x\n" + "\n".join(str(math.sin(i * i)) for i in range(120)),
-    )
+    window.run(DROP, "x\n" + "\n".join(str(math.sin(i * i)) for i in range(120)), "mine.csv")
     window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
     assert "memory" in window.text("#answer .answer")
     window.click("#example")
@@ -178,6 +176,139 @@ def test_a_file_is_dropped(window, tmp_path):
     window.type("#file", str(picture))
     window.until(lambda: ".csv" in " ".join(e.text for e in window.all("[role=alert]")), "no line")
     assert all("422" in fault for fault in window.faults())
+
+
+def test_several_columns_and_the_way_back_to_them(window):
+    window.open("data")
+    x = [math.sin(i * i) for i in range(160)]
+    lines = "\n".join(f"{x[i]},{x[i - 2] if i > 1 else 0}" for i in range(160))
+    window.run(DROP, f"driver,price\n{lines}", "prices.csv")
+    window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
+    assert "column price, the last one, is predicted" in window.text("main")
+    told = window.text("#answer .answer")
+    window.click("nav a[data-page=plan]")
+    window.until(lambda: window.all("#minimal"), "no plan")
+    window.driver.back()
+    window.until(lambda: window.text("#answer .answer") == told, "the diagnosis was lost")
+    window.type("#column", "prise")
+    window.run(DROP, f"driver,price\n{lines}", "prices.csv")
+    window.until(lambda: "nearest: 'price'" in window.text("[role=alert]"), "no message")
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_a_promise_that_begins_late_is_told(window):
+    window.open("plan?memory=fixed%3Alags%3D3%2B17")
+    assert "at least 18 tokens: planned for 18, not for 16" in window.text("#longer")
+    assert "from position 18 on" in window.text("#first")
+    window.driver.find_element(By.LINK_TEXT, "Watch it at work").click()
+    window.until(lambda: window.all("#moment"), "no model at work")
+    assert not window.all("#early")
+    window.type("input[aria-label=position]", Keys.ARROW_LEFT)
+    window.until(lambda: "from position 18 on" in window.text("#early"), "no word of it")
+    assert "not promised here" in window.text("main")
+    assert window.faults() == []
+
+
+def test_a_recall_model_is_watched(window):
+    window.open("plan?memory=recall%3Apairs%3D2%2Csymbols%3D3")
+    window.driver.find_element(By.LINK_TEXT, "Watch it at work").click()
+    window.until(lambda: window.all("#moment"), "no model at work")
+    assert window.text("#moment").startswith("Token 16:")
+    assert window.faults() == []
+
+
+def test_after_an_error_the_earlier_answer_cannot_be_used(window):
+    window.open("plan")
+    window.type("main textarea", *ALL, "fixd:lags=1")
+    window.press("Plan")
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    assert window.run("return document.querySelector('#answer').closest('[inert]') !== null")
+    window.type("main textarea", *ALL, "fixed:lags=1")
+    window.press("Plan")
+    window.until(lambda: not window.all("[role=alert], main [inert]"), "it stayed out of use")
+    window.open("model")
+    window.press("Play")
+    window.until(lambda: "step=" in window.driver.current_url, "it did not play")
+    window.type("input[placeholder]", "x", Keys.ENTER)
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    window.until(lambda: "Pause" not in window.text("main"), "it plays on")
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_a_link_leads_to_the_top_of_its_page(window):
+    low = {"width": 1400, "height": 300, "deviceScaleFactor": 1, "mobile": False}
+    window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", low)
+    try:
+        window.open("heads")
+        window.run("scrollTo(0, 300)")
+        assert window.run("return scrollY") == 300
+        window.run("document.querySelector('nav a[data-page=plan]').click()")
+        window.until(lambda: "Which Transformer" in window.text("h1"), "the page stayed")
+        assert window.run("return scrollY") == 0
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("kernel", ["[]", '[1,2,"x"]', "1/s"])
+def test_a_kernel_that_is_none_is_one_line(window, kernel):
+    window.open(f"heads?kernel={quote(kernel)}")
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    told = window.text("[role=alert]")
+    assert kernel in told
+    assert "expected" in told
+    assert "lambda" not in told
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_a_field_shows_the_value_that_is_used(window):
+    window.open("memory")
+    for typed, used in (("999", "24"), ("1.5", "2"), ("-3", "0")):
+        window.type("input[aria-label='lag for the letter +1']", *ALL, typed, Keys.TAB)
+        letter = window.one("input[aria-label='lag for the letter +1']")
+        assert letter.get_property("value") == used
+        assert f"from 0 to 24: {used} is used for +1" in window.text("main")
+    window.type("input[aria-label='lag for the letter +1']", *ALL, "9", Keys.TAB)
+    assert "is used for" not in window.text("main")
+    window.click(".ruler button[aria-label='lag 3']")
+    window.click(".ruler button[aria-label='lag 1']")
+    assert "At least one lag is needed" in window.text("main")
+    assert window.one(".ruler button[aria-label='lag 1']").get_attribute("aria-pressed") == "true"
+    assert window.faults() == []
+
+
+def test_messages_keep_names_and_use_the_words_of_the_page(window):
+    window.open("studies?folder=nope")
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    assert window.text("[role=alert]").startswith("nope/verdicts.json")
+    window.open("memory?seed=-3")
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    assert window.text("[role=alert]").startswith("Sequence number is -3")
+    window.faults()  # the browser's own lines about 422
+
+
+def test_what_rounding_loses_and_what_suffices_is_told(window):
+    window.open("heads")
+    assert "reach 4e18 and cancel: float32 loses" in window.text("#lost")
+    window.open("heads?bias=peak&heads=2")
+    assert "One suffices" in window.text("#answer")
+    assert not window.all("#lost")
+
+
+def test_a_static_copy_offers_what_it_can_do(window, static):
+    window.driver.get("about:blank")
+    window.driver.get(f"{static}#/data")
+    window.until(lambda: "needs the server" in window.text("main"), "no word of it")
+    window.driver.get("about:blank")
+    window.driver.get(f"{static}#/memory")
+    window.until(lambda: "one example of each" in window.text("main"), "no word of it")
+    assert not window.one(".ruler button").is_enabled()
+    assert not window.one("select[aria-label=Kernel]").is_enabled()
+    window.driver.get("about:blank")
+    window.driver.get(f"{static}#/plan")
+    window.until(lambda: "answers these" in window.text("main"), "no word of it")
+    assert not window.one("main textarea").is_enabled()
+    assert "Download" not in window.text("main")
+    assert window.faults() == []
 
 
 def test_runs_and_studies(window):

@@ -176,3 +176,45 @@ def test_the_page_and_its_policy(client):
     assert "unsafe" not in page.headers["content-security-policy"]
     assert client.get("/js/app.js").status_code == 200
     assert client.get("/nothing").json() == {"error": "nothing is here"}
+
+
+def test_from_which_position_on_a_model_is_promised(ask):
+    """Plain softmax divides by what is there so far: three tokens back are right from the fourth
+    on.
+    """
+    parts = {"bias": "rope", "normaliser": "softmax", "tol": 0.2, "length": 8}
+    status, found = ask("model", build={"memory": "fixed:lags=3", **parts})
+    assert status == 200, found
+    assert found["first_position"] == 4
+    status, found = ask("plan", memory="fixed:lags=3+5", tol=0.2, length=6)
+    assert status == 200, found
+    assert found["recommended"]["normaliser"] == "softmax"
+    assert found["first_position"] == 6
+
+
+def test_a_drawn_sequence_fits_the_model(ask):
+    build = {"memory": "recall:pairs=2,symbols=3", "bias": "lin", "tol": 0.2, "length": 16}
+    status, found = ask("model", build=build)
+    assert status == 200, found
+    assert len(found["x"]) == 16
+    assert found["first_position"] == 1
+
+
+def test_the_column_to_predict_is_asked_for(client):
+    lines = "\n".join(f"{np.sin(i * i)},{np.cos(i * i)}" for i in range(60))
+    head = {"content-type": "application/octet-stream"}
+    place = "/api/diagnose?name=two.csv&column=nothing"
+    answer = client.post(place, content=f"x,y\n{lines}", headers=head)
+    assert answer.status_code == 422
+    assert "no column 'nothing'" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "got"), [("1/s", "'1/s'"), ([], "[]"), ([1, 2, "x"], "[1, 2, 'x']"), ([True], "")]
+)
+def test_a_kernel_that_is_none_is_refused_in_one_line(ask, kernel, got):
+    status, found = ask("fit", kernel=kernel)
+    assert status == 422
+    assert found["error"].startswith(f"AskFit: kernel: {got}")
+    assert "like 'power:1.5'" in found["error"] or kernel == [True]
+    assert not any(word in found["error"] for word in ("lambda", "list[", "function"))

@@ -37,3 +37,42 @@ def test_a_file_is_diagnosed_under_its_own_name():
     assert found["closing"]
     assert "Diagnosis of &lt;b&gt;mine.CSV" in found["page"]
     assert "<script" not in found["page"]
+
+
+def _two_columns(last):
+    """`driver` moves `price` two steps later; a column of dates stands first."""
+    rng = np.random.default_rng(1)
+    driver = rng.normal(size=160)
+    price = np.concatenate([[0.0, 0.0], driver[:-2]]) + 0.1 * rng.normal(size=160)
+    columns = {"driver": driver, "price": price}
+    names = [name for name in columns if name != last] + [last]
+    days = np.datetime64("2024-01-01") + np.arange(160)
+    rows = (f"{day},{columns[names[0]][i]},{columns[last][i]}" for i, day in enumerate(days))
+    return "\n".join([f"day,{','.join(names)}", *rows]).encode()
+
+
+def test_the_last_of_several_columns_is_predicted():
+    found = data.data_view("prices.csv", _two_columns("price"))
+    assert [(lag["channel"], lag["lag"]) for lag in found["lags"]] == [("driver", 2)]
+    told = {note["kind"]: note["text"] for note in found["notes"]}
+    assert (
+        told["last column"]
+        == "column price, the last one, is predicted from its past and the others'"
+    )
+
+
+def test_a_column_to_predict_is_named():
+    found = data.data_view("prices.csv", _two_columns("driver"), "price")
+    assert [(lag["channel"], lag["lag"]) for lag in found["lags"]] == [("driver", 2)]
+    assert "last column" not in {note["kind"] for note in found["notes"]}
+    with pytest.raises(InputError, match="no column 'prise'"):
+        data.data_view("prices.csv", _two_columns("driver"), "prise")
+    with pytest.raises(InputError, match="only these have columns; leave the column"):
+        data.data_view("prices.txt", b"some words", "price")
+
+
+def test_a_fault_names_the_file_as_it_is_called():
+    with pytest.raises(InputError, match=r"^prices\.csv line 3 has 1 cells"):
+        data.data_view("prices.csv", b"a,b\n1,2\n3\n")
+    with pytest.raises(InputError, match=r"^data\.csv line 3 has 1 cells"):
+        data.data_view("<b>.csv", b"a,b\n1,2\n3\n")

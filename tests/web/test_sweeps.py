@@ -16,6 +16,7 @@ from headcount.web.app import application
 from headcount.web.continue_sweep import main, unfinished
 from headcount.web.guard import Refused
 from headcount.web.sweeps import Sweeps
+from headcount.web.views.stores import labels
 
 SPEC = {
     "memory": "exp-4b",
@@ -102,3 +103,17 @@ def test_others_may_not_act(root, store):
     asked = {"store": "begun.sqlite", "act": "stop"}
     with TestClient(app, base_url="http://far:1") as client:
         assert client.post("/api/sweep", json=asked).status_code == 403
+
+
+def test_runs_that_differ_look_different():
+    run = {"memory": {"kind": "exp-4b"}, "train": {"lr": 0.03, "log": 4}, "seed": 5000}
+    sizes = {"a": 8, "b": 64, "c": 64}
+    specs = {id: {**run, "data": {"samples": n, "batch": n}} for id, n in sizes.items()}
+    specs["c"]["train"] = {"lr": 0.03, "log": 4, "steps": 10}
+    specs["d"] = {**run, "seed": 1}
+    assert labels(specs) == {
+        "a": "exp-4b, lr 0.03, samples 8, seed 5000",
+        "b": "exp-4b, lr 0.03, samples 64, seed 5000",
+        "c": "exp-4b, lr 0.03, samples 64, steps 10, seed 5000",
+        "d": "exp-4b, lr 0.03, seed 1",
+    }

@@ -239,9 +239,14 @@ class Draft:
     notes: tuple[str, ...] = ()
     # numbers worth showing: sum|a|, digits lost, …
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    # True: exact only for sequences of the requested length (plain softmax)
-    only_longest: bool = False
+    # the first position with a promise: plain softmax divides by what is there so far
+    first: int = 1
     status: Status = Status.PROVED
+
+    @property
+    def only_longest(self) -> bool:
+        """Are early positions, and so shorter sequences, without a promise?"""
+        return self.first > 1
 
 
 class RefusalKind(enum.StrEnum):

@@ -216,6 +216,16 @@ def from_columns(
     return with_notes(coded(_whole(flat), starts, answers, None, tuple(names), place), notes)
 
 
+def last_values(columns: Mapping[str, np.ndarray]) -> str | None:
+    """The last of several columns of values; None where there is at most one."""
+    found = [
+        name
+        for name, values in columns.items()
+        if not _is_time(name, values, columns) and not _is_empty(values)
+    ]
+    return found[-1] if len(found) > 1 else None
+
+
 def _whole(flat: np.ndarray) -> np.ndarray:
     """Whole numbers as integers, so that few of them are read as symbols."""
     few = flat.shape[1] == 1 and bool((np.abs(flat) < 2**53).all())

@@ -175,6 +175,7 @@ NOTES: dict[str, str] = {
     "time column": "column {name} was read as time",
     "time uneven": "steps of column {name} differ: a lag counts rows, not time",
     "time goes back": "column {name} goes back in time (row {row}): are the rows in order?",
+    "last column": "column {name}, the last one, is predicted from its past and the others'",
     "empty column": "column {name} is empty and was left out",
     "alphabet cut": "the {kept} most frequent tokens were kept ({share:.0%} of all), the rest is"
     " one token",

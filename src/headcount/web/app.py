@@ -9,7 +9,7 @@
     POST /api/draft | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
     POST /api/sweep           stop a sweep, or continue it
-    POST /api/diagnose?name=  a file in, JSON out
+    POST /api/diagnose?name=&column=  a file in, JSON out
 
 What goes wrong is one line, {"error": …}: 400 no JSON, 408 too slow, 413 too large, 415 of another
 type, 422 not what was expected, 503 too many questions, 504 out of time.
@@ -32,6 +32,7 @@ from starlette.staticfiles import StaticFiles
 from headcount.core.errors import InputError
 from headcount.core.spec import Spec
 from headcount.web import asked
+from headcount.web.asked import LONGEST_TEXT
 from headcount.web.assets_folder import assets
 from headcount.web.guard import BODY_BYTES, FILE_BYTES, Guard, Refused, body_of, parsed, refusal
 from headcount.web.openapi import document
@@ -126,7 +127,8 @@ def application(
         content = await body_of(request, FILE_BYTES)
         if not content:
             raise Refused(422, "an empty file; expected sequences; choose another file")
-        values = {"name": name, "content": content}
+        column = request.query_params.get("column", "").strip()[:LONGEST_TEXT]
+        values = {"name": name, "content": content, "column": column}
         return await _answered(request, service, "diagnose", values)
 
     routes = [

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from headcount.core.errors import InputError, require
+from headcount.core.errors import InputError, require, shown
 from headcount.core.spec import Spec
 
 MOST_HEADS = 64
@@ -31,10 +31,9 @@ Part = Annotated[str | dict[str, Any], pydantic.AfterValidator(lambda part: safe
 Bias = Literal["lin", "log", "log1p", "peak", "table", "rope"]
 Whole = Annotated[int, pydantic.Field(strict=True)]
 Real = Annotated[float, pydantic.Field(allow_inf_nan=False, strict=True)]
-Kernel = (
-    Annotated[str, pydantic.AfterValidator(lambda part: safe_part(part))]
-    | Annotated[list[Real], pydantic.Field(min_length=1, max_length=MOST_DRAWN)]
-)
+Drawn = Annotated[list[Real], pydantic.Field(min_length=1, max_length=MOST_DRAWN)]
+# checked before the two kinds are tried: a fault is then told once, in words
+Kernel = Annotated[str | Drawn, pydantic.BeforeValidator(lambda given: kernel(given))]
 Name = Annotated[str, pydantic.Field(max_length=LONGEST_TEXT)]
 
 
@@ -56,19 +55,40 @@ def safe_part(part: Any, depth: int = 0) -> Any:
     return part
 
 
+def kernel(given: Any) -> Any:
+    """A kernel by its text or by its values, or a refusal in one line."""
+    if isinstance(given, str):
+        try:
+            return safe_part(given)
+        except InputError as error:
+            fix = "write it like 'power:1.5' or 'lag:2'"
+            raise InputError(error.got, f"{error.expected}; {fix}", fix) from None
+    numbers = isinstance(given, list) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+        for value in given
+    )
+    require(
+        numbers and 1 <= len(given) <= MOST_DRAWN,
+        shown(given),
+        f"1 to {MOST_DRAWN} numbers like [1, 0.5, 0.25], or a text like 'power:1.5'",
+        "draw or type it again",
+    )
+    return given
+
+
 def _safe_text(text: str) -> None:
-    shown = text[:60]
+    begun = text[:60]
     require(
         len(text) <= LONGEST_TEXT and _PLAIN.fullmatch(text),
-        f"{shown!r}",
+        f"{begun!r}",
         f"at most {LONGEST_TEXT} letters, digits and :=,+().-",
         "write it like 'power:1.5' or 'fixed:lags=3+17'",
     )
     words = set(_WORDS.findall(text))
     for word in sorted(words & CLOSED):
-        raise InputError(f"{shown!r} with {word!r}", "parts without files or functions", _BY_HAND)
+        raise InputError(f"{begun!r} with {word!r}", "parts without files or functions", _BY_HAND)
     dotted = re.search(r"\.\s*[A-Za-z_]", text)
-    require(not dotted, f"{shown!r} names a file", "a part by its name", _BY_HAND)
+    require(not dotted, f"{begun!r} names a file", "a part by its name", _BY_HAND)
     for digits in re.findall(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", text):
         _safe_size(float(digits))
 

@@ -46,7 +46,7 @@ TASKS: dict[str, Callable[..., bytes]] = {
     "runs": lambda values, root: as_json(runs_view(asked.AskRuns(**values), root)),
     "sweep": lambda values, root: as_json(sweep_view(asked.AskSweep(**values), root)),
     "study": lambda values, root: as_json(study_view(asked.AskStudy(**values), root)),
-    "diagnose": lambda values, root: as_json(data_view(values["name"], values["content"])),
+    "diagnose": lambda values, root: as_json(data_view(**values)),
 }
 
 

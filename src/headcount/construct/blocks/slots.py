@@ -58,7 +58,7 @@ class Ending:
     theorem: Ref
     notes: tuple[str, ...] = ()
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    only_longest: bool = False
+    first: int = 1  # the first position with a promise
 
 
 def slot_names(count: int) -> list[str]:
@@ -138,7 +138,7 @@ def finish(
         ending.theorem,
         (*ending.notes, *readout.notes),
         {**ending.facts, "readout": readout.method},
-        ending.only_longest,
+        ending.first,
         readout.status,
     )
 

@@ -47,6 +47,7 @@ from headcount.construct.draft import PRECISIONS, Draft, Refusal, RefusalKind, R
 from headcount.construct.method import methods
 from headcount.construct.methods.sums_of_decays import (
     AbstractSum,
+    first_of,
     lag_draft,
     length_notes,
     one_position_reasons,
@@ -234,6 +235,6 @@ class FewestLinHeads(AbstractSum):
             REF,
             (*length_notes(request, memories), *told),
             {**facts_of(memories), "best_errors": best},
-            request.normaliser == "softmax",
+            first_of(request),
         )
         return lag_draft(target, request, memories, direct, readout, ending)

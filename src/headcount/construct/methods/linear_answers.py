@@ -136,7 +136,7 @@ class LinearAnswers(AbstractMethod):
             REF,
             _notes(target, request, heads),
             {**facts_of([heads]), "readout": "linear, no neurons"},
-            only_longest(target, request),
+            first_promised(target, request),
         )
 
 
@@ -146,10 +146,14 @@ def weights_of(target: Sparse) -> np.ndarray:
     return target.readout.full(memory_count(target) + 1)
 
 
-def only_longest(target: Sparse, request: Request) -> bool:
-    """Is it right at late positions alone? Plain softmax divides by what is there so far."""
-    alone = isinstance(target, FixedMemory) and len(target.lags) == 1
-    return request.normaliser == "softmax" and not (alone and request.bias == "table")
+def first_promised(target: Sparse, request: Request) -> int:
+    """The first position that is right. Plain softmax divides by what is there so far."""
+    if request.normaliser != "softmax":
+        return 1
+    if isinstance(target, FixedMemory) and request.bias in SHAPES:
+        alone = len(target.lags) == 1 and request.bias == "table"
+        return 1 if alone else target.lags[-1] + 1
+    return request.length
 
 
 def _shape_reasons(target: Sparse, request: Request) -> list[Refusal]:
@@ -248,9 +252,10 @@ def _answers(x: np.ndarray, kernel: object, along: np.ndarray, direct: float) ->
 
 def _notes(target: Sparse, request: Request, heads: DrawnHeads) -> tuple[str, ...]:
     told: tuple[str, ...] = ()
-    if request.normaliser == "softmax" and only_longest(target, request):
+    first = first_promised(target, request)
+    if first > 1:
         if isinstance(target, FixedMemory) and request.bias in SHAPES:
-            told = (f"plain softmax: exact from position {target.lags[-1] + 1} on, not before",)
+            told = (f"plain softmax: exact from position {first} on, not before",)
         else:
             told = length_notes(request, [])
     else:

@@ -115,17 +115,20 @@ class OneHeadPerLag(AbstractMethod):
         ]
         whole = size * math.sqrt(M + 1) if reach is None else math.hypot(size, reach * math.sqrt(M))
         facts = {**facts_of(memories), "kernel_errors": errors}
-        ending = Ending(REF, notes(target, request, memories), facts, partly(target, request))
+        told = notes(target, request, memories)
+        ending = Ending(REF, told, facts, first_right(target, request))
         space = slot_space(M, target.inputs.dim)
         gathered = [Gathering(m, name) for m, name in zip(memories, slot_names(M), strict=True)]
         return one_layer(space, gather(space, gathered, request), slots, readout, whole, ending)
 
 
-def partly(target: Sparse, request: Request) -> bool:
-    """Is the model right at late positions only (plain softmax)?"""
-    return request.normaliser == "softmax" and not (
-        isinstance(target, FixedMemory) and request.bias == "table"
-    )
+def first_right(target: Sparse, request: Request) -> int:
+    """The first position at which the model is right: a late one under plain softmax."""
+    if request.normaliser != "softmax":
+        return 1
+    if isinstance(target, FixedMemory):
+        return 1 if request.bias == "table" else target.lags[-1] + 1
+    return request.length
 
 
 def normaliser_reasons(target: Sparse, request: Request) -> list[Refusal]:
@@ -148,7 +151,7 @@ def normaliser_reasons(target: Sparse, request: Request) -> list[Refusal]:
     late = isinstance(target.read, Last) or (
         isinstance(target.read, At) and target.read.position > target.lags[-1]
     )
-    if partly(target, request) and not late:
+    if first_right(target, request) > 1 and not late:
         got = (
             f"plain softmax reads the nearest token while lag {target.lags[-1]} does not exist yet"
         )
@@ -163,12 +166,12 @@ def normaliser_reasons(target: Sparse, request: Request) -> list[Refusal]:
 
 def notes(target: Sparse, request: Request, memories: list[DrawnHeads]) -> tuple[str, ...]:
     told, fixed = [], isinstance(target, FixedMemory)
-    if partly(target, request):
-        if isinstance(target, FixedMemory):
-            first = target.lags[-1] + 1
+    first = first_right(target, request)
+    if first > 1:
+        if fixed:
             told.append(f"plain softmax: exact from position {first} on, not before")
         else:
-            told.append(f"plain softmax: exact at position {request.length} alone")
+            told.append(f"plain softmax: exact at position {first} alone")
     if request.normaliser == "softmax-tail" or not fixed or request.bias == "rope":
         told.append(f"holds for sequences up to {request.length} tokens")
     used = sum(memory.count for memory in memories)

@@ -99,6 +99,6 @@ class PeakAtAffineLag(AbstractMethod):
             " lag leads to a token"
         )
         facts = {"rate": RATE, "kernel_error": peak.kernel_error}
-        ending = Ending(REF, (told,) if only else (), facts, only)
+        ending = Ending(REF, (told,) if only else (), facts, target.shortest if only else 1)
         radius = size * np.sqrt(M + 1)
         return one_layer(space, attend, slots, readout, float(radius), ending, one=1.0)

@@ -98,7 +98,7 @@ class PeakAtLag(AbstractMethod):
         retrieval = PeakRetrieval(RATE, request.normaliser, target.inputs.bound)
         facts = {"rate": RATE, "kernel_error": retrieval.kernel_error}
         networks = lag_networks(target, request, order, log=False)
-        ending = Ending(REF, (told,) if only else (), facts, only)
+        ending = Ending(REF, (told,) if only else (), facts, target.shortest if only else 1)
         return assemble(Wiring(target, order, networks, retrieval, readout, ending))
 
 

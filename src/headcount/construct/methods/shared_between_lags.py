@@ -31,6 +31,7 @@ from headcount.construct.draft import Draft, Refusal, RefusalKind, Request
 from headcount.construct.method import AbstractMethod, methods
 from headcount.construct.methods.sums_of_decays import (
     NORMALISERS,
+    first_of,
     lag_slots,
     length_notes,
     one_position_reasons,
@@ -83,7 +84,7 @@ class SharedBetweenLags(AbstractMethod):
             REF,
             length_notes(request, list(memories)),
             {**facts_of(memories), "heads_by_memory": [memories[0].count]},
-            request.normaliser == "softmax",
+            first_of(request),
         )
         slots = lag_slots(target, request, list(memories), direct)
         radius = target.inputs.bound * math.sqrt(len(slots) + 1)

@@ -111,8 +111,8 @@ class FixedBySum(AbstractSum):
                 heads_for_tol(k, request.bias, each, request.precision, window_of(k, request))
                 for k in kernels
             ]
-        only = request.normaliser == "softmax"
-        ending = Ending(FIXED, length_notes(request, memories), facts_of(memories), only)
+        told = length_notes(request, memories)
+        ending = Ending(FIXED, told, facts_of(memories), first_of(request))
         return lag_draft(target, request, memories, [0.0] * len(memories), readout, ending)
 
 
@@ -222,7 +222,7 @@ class EssentialBySum(AbstractSum):
             ESSENTIAL,
             (*length_notes(request, memories), *summable_notes(target, request)),
             facts,
-            request.normaliser == "softmax",
+            first_of(request),
         )
         whole = math.hypot(size, reach * math.sqrt(M))
         return slots_draft(target, request, memories, slots, readout, whole, ending)
@@ -242,6 +242,11 @@ def heads_within(kernel: AbstractKernel, request: Request, tol: float) -> DrawnH
         silent = HeadSum(problem.family, (problem.family.slowest(Norm.L1) + 1,), (fmpq(0),))
         return drawn(kernel, silent, 0.0, "nothing but lag 0")
     return heads_for_tol(kernel, request.bias, tol, request.precision, window)
+
+
+def first_of(request: Request) -> int:
+    """The first position that is promised: plain softmax divides by a sum that grows."""
+    return request.length if request.normaliser == "softmax" else 1
 
 
 def length_notes(request: Request, memories: list[DrawnHeads]) -> tuple[str, ...]:

@@ -156,17 +156,18 @@ class TokensAsDigits(AbstractMethod):
         why = f"one head as a code of {len(digits)} windows, slope {slope:.3g} behind it"
         promise = SlotPromise(1, "attention", "code", space.where("code"), exact, slot, why)
         output = slot.through(slope, own) + Bound(float(1e-12 * np.abs(values).max(initial=1.0)))
-        only = request.normaliser == "softmax" or late(target)
-        told = [f"holds for sequences up to {request.length} tokens"]
+        told, first = [f"holds for sequences up to {request.length} tokens"], 1
         if request.normaliser == "softmax":
+            first = request.length
             told = [f"plain softmax: exact for sequences of exactly {request.length} tokens"]
         elif late(target):
-            told.append(f"exact from position {target.shortest} on, not before")
+            first = target.shortest
+            told.append(f"exact from position {first} on, not before")
         facts = {
             "windows": len(digits), "slope": slope, "tail": code.tail, "neurons": net.neurons,
             "heads_by_memory": [1], "kernel_errors": [0.0], "coefficient_sums": [1.0],
         }  # fmt: skip
-        return Draft(model, (promise,), output, REF, tuple(told), facts, only_longest=only)
+        return Draft(model, (promise,), output, REF, tuple(told), facts, first)
 
 
 def late(target: Coded) -> bool:

@@ -1,23 +1,30 @@
 """Your data: a dropped file goes to `headcount.diagnose`. Loaded when the first file comes."""
 
 import csv
+import re
 import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.core.errors import InputError, require
 from headcount.web.views.plain_numbers import finite
 
+if TYPE_CHECKING:
+    from headcount.diagnose.samples import Sequences
+
 # what readers of damaged or hostile files raise
 UNREADABLE = (csv.Error, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 ENDINGS = (".csv", ".npy", ".npz", ".txt", ".jsonl")
+COLUMNS = ".csv"  # what has columns
+PLAIN = re.compile(r"[A-Za-z0-9][\w.-]{0,79}", re.ASCII)  # a name that may be a file's own
 
 
-def data_view(name: str, content: bytes) -> dict[str, Any]:
+def data_view(name: str, content: bytes, column: str = "") -> dict[str, Any]:
     """The document of `headcount diagnose --json` for one file, with its closing words and the page
-    that `-o` writes. The name that the client gave is used as text, and for its ending.
+    that `-o` writes. `column` is predicted from its past and the others'; the last one where none
+    is named. The name that the client gave is used as text, and for its ending.
     """
     ending = Path(name).suffix.lower()
     require(
@@ -26,16 +33,22 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
         f"one of {', '.join(ENDINGS)}",
         "convert it",
     )
+    require(
+        not column or ending == COLUMNS,
+        f"column {column[:60]!r} of a file that ends in {ending}",
+        f"a {COLUMNS}: only these have columns",
+        "leave the column to predict empty",
+    )
     from headcount.diagnose import diagnose
-    from headcount.diagnose.read import read
     from headcount.diagnose.words import closing, model_words
     from headcount.report.diagnosis_page import page
 
+    shown = Path(name).name
     with tempfile.TemporaryDirectory() as work:
-        path = Path(work) / f"data{ending}"
+        path = Path(work) / (shown if PLAIN.fullmatch(shown) else f"data{ending}")
         path.write_bytes(content)
         try:
-            sequences = read(path)
+            sequences = _sequences(path, column)
         except InputError:
             raise
         except UNREADABLE as error:
@@ -45,6 +58,20 @@ def data_view(name: str, content: bytes) -> dict[str, Any]:
                 "check the file",
             ) from None
         found = diagnose(sequences)
-    shown = Path(name).name
     told = {"closing": closing(found), "model_words": [model_words(m) for m in found.models]}
     return finite({**found.to_json(), **told, "page": page(found, shown)})
+
+
+def _sequences(path: Path, column: str) -> "Sequences":
+    """Of the file, with a note where the column was not named."""
+    from headcount.diagnose.columns import NEXT, csv_columns, last_values
+    from headcount.diagnose.read import read
+    from headcount.diagnose.samples import Note
+    from headcount.diagnose.symbols import with_notes
+
+    if column or path.suffix.lower() != COLUMNS:
+        return read(path, target=f"{NEXT}{column}" if column else None)
+    last = last_values(csv_columns(path))
+    if last is None:
+        return read(path)
+    return with_notes(read(path, target=f"{NEXT}{last}"), [Note("last column", {"name": last})])

@@ -48,13 +48,14 @@ def model_view(asked: AskModel, root: str) -> dict[str, Any]:
                 f"at most {longest}, for which the model is built",
                 "raise the longest sequence",
             )
-            exact = _exact(made, x)
+            exact, first = _exact(made, x), made.draft.first
         else:
             assert asked.folder is not None
             folder = Root(root).inside(asked.folder)
             names, model = _names(folder), opened(folder)
-            x, exact = _sequence(asked, model, None), None
-        return {**_sizes(model), **at_work(model, x), "subspaces": names, "exact": exact}
+            x, exact, first = _sequence(asked, model, None), None, None
+        told = {"subspaces": names, "exact": exact, "first_position": first}
+        return {**_sizes(model), **at_work(model, x), **told}
 
 
 def opened(folder: Path) -> Transformer:
@@ -128,10 +129,12 @@ def _sequence(asked: AskModel, model: Transformer, made: Construction | None) ->
         length = max(min(asked.length, made.request.length), target.shortest)
         require(length <= 256, f"{length} tokens", "at most 256", "use shorter lags")
         return drawn(target.inputs, asked.seed, length)  # type: ignore[attr-defined]
-    rng = np.random.default_rng(asked.seed)
+    rng, length = np.random.default_rng(asked.seed), asked.length
+    if made is not None:  # promises end at the longest sequence
+        length = min(length, made.request.length)
     if vocabulary is not None:
-        return rng.integers(0, vocabulary, (1, asked.length)).astype(np.int32)
-    return rng.choice([-1.0, 1.0], (1, asked.length, dim or 1))
+        return rng.integers(0, vocabulary, (1, length)).astype(np.int32)
+    return rng.choice([-1.0, 1.0], (1, length, dim or 1))
 
 
 def at_work(model: Transformer, x: np.ndarray) -> dict[str, Any]:

@@ -18,9 +18,11 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model, the same bytes
 
 
 def plan_view(asked: AskPlan) -> dict[str, Any]:
-    """`plan --json`."""
+    """`plan --json`, and the first position at which the recommended model is promised."""
     found = plan(asked.memory, asked.tol, asked.dtype, length=asked.length)  # type: ignore[arg-type]
-    return found.to_json(as_text(asked.memory))
+    best = found.recommended
+    first = None if best is None or best.draft is None else best.draft.first
+    return {**found.to_json(as_text(asked.memory)), "first_position": first}
 
 
 def as_text(memory: Any) -> str:

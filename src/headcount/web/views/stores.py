@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
         specs, latest = store.specs(), latest_verdicts(store)
     table, _ = results(path, most=MOST_RUNS)
     shown = table.get("id", [])
-    names = {id: told(specs[id]) for id in {*shown, *asked.curves} & specs.keys()}
+    # what tells runs apart is sought among those that are seen
+    names = labels({id: specs[id] for id in dict.fromkeys([*shown, *asked.curves]) if id in specs})
     finals = [column for column in table if column.startswith("final.")]
     lines = [
         {
@@ -58,20 +60,48 @@ TOLD = {
     "model.heads": "heads ",
     "model.bias.kind": "bias ",
     "train.lr": "lr ",
-    "seed": "seed ",
 }
+FURTHER = ("data.samples", "train.steps")  # looked at first where runs look the same
 
 
-def told(spec: dict[str, Any]) -> str:
-    """What a run is, in a line: its memory, its sizes, its seed.
+def labels(specs: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """What each run is; runs that would look the same are told apart by what else differs.
 
-    >>> told({"memory": {"kind": "exp-4b"}, "model": {"heads": 2}, "seed": 0})
+    >>> run = {"memory": {"kind": "exp-4b"}, "seed": 0}
+    >>> labels({"a": {**run, "data": {"samples": 8}}, "b": {**run, "data": {"samples": 64}}})
+    {'a': 'exp-4b, samples 8, seed 0', 'b': 'exp-4b, samples 64, seed 0'}
+    """
+    flat = {id: flatten(spec) for id, spec in specs.items()}
+    alike: dict[str, list[str]] = {}
+    for id, run in flat.items():
+        alike.setdefault(told(run), []).append(id)
+    further = {label: _telling([flat[id] for id in ids]) for label, ids in alike.items()}
+    return {id: told(run, further[told(run)]) for id, run in flat.items()}
+
+
+def told(run: dict[str, Any], further: Sequence[str] = ()) -> str:
+    """What a run is, in a line: its memory, its sizes, what is `further` to be told, its seed.
+
+    >>> told({"memory.kind": "exp-4b", "model.heads": 2, "seed": 0})
     'exp-4b, heads 2, seed 0'
     """
-    flat = flatten(spec)
+    words = {**TOLD, **{name: f"{name.rpartition('.')[2]} " for name in further}, "seed": "seed "}
     return ", ".join(
-        f"{word}{flat[name]}" for name, word in TOLD.items() if flat.get(name) is not None
+        f"{word}{run[name]}" for name, word in words.items() if run.get(name) is not None
     )
+
+
+def _telling(runs: list[dict[str, Any]]) -> list[str]:
+    """Names whose values tell these runs apart: each taken tells more of them apart."""
+    names = dict.fromkeys((*FURTHER, *(name for run in runs for name in run)))
+    taken: list[str] = []
+    told_apart = 1
+    for name in names:
+        values = {tuple(str(run.get(n)) for n in (*taken, name)) for run in runs}
+        if len(values) > told_apart:
+            taken.append(name)
+            told_apart = len(values)
+    return taken
 
 
 def store_path(name: str, root: str) -> Path:

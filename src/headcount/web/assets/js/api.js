@@ -88,9 +88,9 @@ export async function download(question, values) {
   return response.blob();
 }
 
-export async function upload(file, signal) {
+export async function upload(file, column, signal) {
   if (index) throw new Refused(404, "This static copy cannot read files. Run headcount serve.");
-  const response = await fetch(`api/diagnose?name=${encodeURIComponent(file.name)}`, {
+  const response = await fetch(`api/diagnose?${new URLSearchParams({ name: file.name, column })}`, {
     method: "POST", signal, headers: { "content-type": "application/octet-stream" }, body: file,
   });
   return (await said(response)).json();
@@ -99,7 +99,7 @@ export async function upload(file, signal) {
 /** A worker for one panel: the last question wins, an earlier one is cancelled. */
 export function asker(status, onerror) {
   let current = null;
-  return async function run(work) {
+  return async function run(work, failed = () => {}) { // `failed` where no answer comes
     current?.abort();
     const control = new AbortController();
     current = control;
@@ -118,6 +118,7 @@ export function asker(status, onerror) {
       return found;
     } catch (error) {
       if (current !== control) return null;
+      failed();
       if (error.name === "AbortError") { status("stopped"); return null; }
       status("");
       onerror(error.message);

@@ -12,7 +12,8 @@ import * as studies from "./pages/studies.js";
 
 const PAGES = { memory, heads, plan, model, runs, studies, data };
 const main = document.getElementById("main"), nav = document.getElementById("nav");
-let catalogue = null, current = null, moving = false;
+const SEEN = { seen: true }; // marks an address that was shown: gone back to, it keeps its place
+let offered = Object.keys(PAGES), catalogue = null, current = null, moving = false;
 
 function address(page, state) {
   const kept = Object.entries(state).filter(([k, v]) => v !== "" && v !== null && v !== undefined && String(v) !== String(PAGES[page].defaults[k]));
@@ -36,7 +37,7 @@ const context = {
   // a slider on the move (`done` false) makes one step of the history, however far it goes
   update(state, done = true) {
     const wanted = address(current, state);
-    if (wanted !== location.hash) history[moving ? "replaceState" : "pushState"](null, "", wanted);
+    if (wanted !== location.hash) history[moving ? "replaceState" : "pushState"](SEEN, "", wanted);
     moving = !done;
   },
 };
@@ -54,11 +55,18 @@ function show() {
   main.dispatchEvent(new Event("leave"));
   const fresh = h("div", {});
   replace(main, fresh);
-  try { PAGES[page].show(fresh, state, context, main); } catch (error) {
+  try {
+    if (offered.includes(page)) PAGES[page].show(fresh, state, context, main);
+    else replace(fresh, h("h1", {}, PAGES[page].title), h("p", { class: "note" }, "This page needs the server, and this is a static copy. Run headcount serve, and open the address that it prints."));
+  } catch (error) {
     replace(fresh, h("p", { class: "message", role: "alert" }, `This view cannot be shown (${error.message}).`));
     console.error(error);
   }
-  if (moved && document.activeElement !== document.body) main.focus();
+  if (!history.state?.seen) { // a link was followed
+    history.replaceState(SEEN, "");
+    scrollTo(0, 0);
+  }
+  if (moved && document.activeElement !== document.body) main.focus({ preventScroll: true });
 }
 
 function theme() {
@@ -80,7 +88,7 @@ function theme() {
 }
 
 theme();
-const offered = (await start()) ? ["memory", "heads", "plan", "model"] : Object.keys(PAGES);
+if (await start()) offered = ["memory", "heads", "plan", "model"];
 replace(nav, offered.map((page) => h("li", {}, h("a", { href: `#/${page}`, "data-page": page }, PAGES[page].title))));
 if (isStatic()) {
   const note = document.getElementById("static-note");

@@ -14,16 +14,26 @@ const DRAWN = 24;
 export const isDrawn = (text) => text.startsWith("[");
 export const asKernel = (text) => {
   if (!isDrawn(text)) return text;
-  try { return JSON.parse(text); } catch { throw new Error(`The kernel “${text.slice(0, 60)}”: expected numbers as [1, 0.5, 0.25]`); }
+  const values = valuesOf(text);
+  if (!values) throw new Error(`The kernel “${text.slice(0, 60)}”: expected numbers as [1, 0.5, 0.25]; draw it, or choose another.`);
+  return values;
 };
+
+/** The numbers of a drawn kernel; null where it is none. */
+function valuesOf(text) {
+  if (!isDrawn(text)) return null;
+  try {
+    const values = JSON.parse(text);
+    return values.length && values.every(Number.isFinite) ? values : null;
+  } catch { return null; }
+}
 
 /** A memory text or mapping for the kernel. */
 export const asMemory = (text) => isDrawn(text)
   ? { kind: "essential", kernel: { kind: "array", numbers: asKernel(text) } } : `essential:kernel=${text}`;
 
 function startOf(text) {
-  if (isDrawn(text)) { try { return JSON.parse(text).map(Number); } catch { /* start anew */ } }
-  return Array.from({ length: DRAWN }, (_, s) => Number(Math.exp(-s / 6).toFixed(2)));
+  return valuesOf(text) ?? Array.from({ length: DRAWN }, (_, s) => Number(Math.exp(-s / 6).toFixed(2)));
 }
 
 /** Values by lag, drawn with the pointer or the arrow keys. `onchange(values, done)`. */

@@ -1,7 +1,7 @@
 // Your data: drop a file, get its diagnosis.
 
 import { upload } from "../api.js";
-import { h, number, replace, save, table } from "../dom.js";
+import { field, h, number, replace, save, table } from "../dom.js";
 import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { figure } from "../plot.js";
@@ -9,26 +9,32 @@ import { figure } from "../plot.js";
 export const title = "Your data";
 export const defaults = {};
 const LARGEST = 32 * 1024 * 1024;
+let last = null; // the latest diagnosis of this window: to go back to
 
 export function show(main, state, context) {
   const parts = panel(), result = h("div", {});
   const input = h("input", { type: "file", accept: ".csv,.npy,.npz,.txt,.jsonl", id: "file", onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("div", { class: "drop" }, h("p", {}, h("b", {}, "Drop a file here"), " with your sequences: .csv, .npy, .npz, .txt or .jsonl, up to 32 MB."),
     h("p", {}, h("label", { for: "file" }, "or choose one: "), input),
-    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => take(example()) }, "Try an example: a series that depends on 2 and 7 steps back")),
-    h("p", { class: "hint" }, "A number per line, or columns with a header; the last column is predicted from its past and the others'. A text is read as words."));
+    h("p", {}, h("button", { type: "button", class: "quiet", id: "example", onclick: () => { column.value = ""; take(example()); } }, "Try an example: a series that depends on 2 and 7 steps back")),
+    h("p", { class: "hint" }, "A number per line, or columns with a header; the last column is predicted from its past and the others', or the one named below. A text is read as words."));
+  const column = h("input", { type: "text", id: "column", spellcheck: "false", value: last?.column ?? "" });
   const take = async (file) => {
     replace(result);
     const found = await parts.run(async (signal) => {
       if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.round(file.size / 1048576)} MB; expected at most 32 MB; send a part of it.`);
-      return upload(file, signal);
+      return upload(file, column.value.trim(), signal);
     });
-    if (found) draw(result, file.name, found, context);
+    input.value = ""; // so that the same file can be chosen again, with another column
+    if (!found) return;
+    last = { name: file.name, column: column.value.trim(), found };
+    draw(result, file.name, found, context);
   };
   for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.add("over"); });
   for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (e) => { e.preventDefault(); zone.classList.remove("over"); });
   zone.addEventListener("drop", (e) => { const file = e.dataTransfer.files[0]; if (file) take(file); });
-  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "Which earlier values does the next one depend on, and what Transformer does that need? The file is read on this machine, by the server that you started; nothing is kept."), h("div", { class: "card" }, zone), parts.error, parts.status, result);
+  replace(main, h("h1", {}, "What memory do your sequences have?"), h("p", { class: "lead" }, "Which earlier values does the next one depend on, and what Transformer does that need? The file is read on this machine, by the server that you started; nothing is kept."), h("div", { class: "card" }, zone, field("Column to predict", column, "Its name in a .csv; empty: the last one. Write it before the file is chosen.")), parts.error, parts.status, result);
+  if (last) draw(result, last.name, last.found, context);
 }
 
 /** A series whose next value depends on 2 and 7 steps back, the same each time. */

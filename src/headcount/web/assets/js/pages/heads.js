@@ -168,7 +168,8 @@ function answer(state, found, stage, context) {
   return h("div", { class: "card", id: "answer" },
     h("p", { class: "answer" }, `${found.heads} ${found.bias} head${found.heads === 1 ? "" : "s"}: error ${sketched ? "about " : ""}`,
       h("b", { class: "big", id: "error" }, number(error)), " in ", found.norm === "l1" ? term("l1") : found.norm,
-      share === null ? "" : ` (${number(100 * share)} % of the kernel)`, "."),
+      share === null ? "" : ` (${number(100 * share)} % of the kernel)`, ".",
+      found.heads < Number(state.heads) ? ` ${found.heads === 1 ? "One suffices" : `${found.heads} suffice`}: more would add nothing.` : ""),
     h("p", { id: "claim" }, sketched ? "A first sketch; the search for the best heads goes on …"
       : stage === "fit" ? "The lower bound is being computed …"
       : bound && bound.value > 0 ? [h("b", {}, "No sum does better than "), h("b", { class: "big" }, number(bound.value)), tight(error, bound.value), ": ", `${sentence(bound.words)}.`]
@@ -194,7 +195,18 @@ function numbers(found, waiting) {
   return [numberLine(`Four numbers: error in ${found.norm}`, entries),
     h("p", { class: "hint" }, term("promised"), " · ", term("possible"), " · ", term("representable"), " · ", term("learned"),
       ". In float32 and in bfloat16 is what is representable."),
+    lost(found),
     promised.reasons.length ? h("p", { class: "hint" }, "Promised: ", told(promised.reasons.join("; ")), ".") : null];
+}
+
+/** Where rounding leaves an error above the kernel itself: why. */
+function lost(found) {
+  const whole = found.kernel_norm[found.norm], error = { float32: found.error_float32, bfloat16: found.error_bfloat16 };
+  const formats = Object.keys(error).filter((name) => error[name] === null || error[name] > whole);
+  if (!formats.length || !whole) return null;
+  const reach = Math.max(...found.coefficients.map((a) => Math.abs(Number(a))));
+  return h("p", { id: "lost" }, `The heads' coefficients reach ${number(reach, 1)} and cancel: ${formats.join(" and ")} ${formats.length > 1 ? "lose" : "loses"} what is left of them.`,
+    isStatic() ? "" : " Set a budget to keep them small.");
 }
 
 function trail(state, found) {

@@ -1,6 +1,6 @@
 // Memory: three families side by side on one input sequence.
 
-import { ask } from "../api.js";
+import { ask, isStatic, stored } from "../api.js";
 import { field, h, number, replace } from "../dom.js";
 import { formula } from "../formula.js";
 import { asMemory, kernelChooser } from "../kernels.js";
@@ -37,6 +37,13 @@ export function show(main, state, context, outer) {
     context.update(state, done);
     for (const c of Object.values(cards)) c.paint?.(Number(at.value));
   };
+  if (isStatic()) {
+    seed.disabled = true;
+    for (const c of Object.values(cards)) {
+      for (const set of c.controls.querySelectorAll("fieldset")) set.disabled = true;
+      c.controls.append(h("p", { class: "hint" }, "This static copy holds one example of each family. Run headcount serve to change it."));
+    }
+  }
   replace(main, h("h1", {}, "What does the memory look like?"),
     h("p", { class: "lead" }, "A memory says which earlier tokens an answer needs. Three families: choose lags on the ruler, write a small rule, or choose and draw a kernel. ",
       "Each card shows an input sequence, what one position reads, and the answer at every position."),
@@ -54,30 +61,36 @@ function card(name, text) {
 }
 
 function ruler(state, onchange) {
+  const hint = h("p", { class: "hint", role: "status", hidden: true }, "At least one lag is needed: choose another before this one goes.");
   const chosen = new Set(state.lags.split("+").map(Number).filter((n) => n >= 1));
   const buttons = Array.from({ length: RULER }, (_, i) => {
     const lag = i + 1;
     const button = h("button", { type: "button", "aria-pressed": String(chosen.has(lag)), "aria-label": `lag ${lag}`, onclick: () => {
+      const last = chosen.size === 1 && chosen.has(lag);
+      hint.hidden = !last;
+      if (last) return;
       if (chosen.has(lag)) chosen.delete(lag); else chosen.add(lag);
-      if (!chosen.size) chosen.add(lag);
       button.setAttribute("aria-pressed", String(chosen.has(lag)));
       onchange([...chosen].sort((a, b) => a - b).join("+"));
     } }, String(lag));
     return button;
   });
-  return h("fieldset", { class: "field" }, h("legend", {}, "Lags that count"), h("div", { class: "ruler" }, buttons));
+  return h("fieldset", { class: "field" }, h("legend", {}, "Lags that count"), h("div", { class: "ruler" }, buttons), hint);
 }
 
-const LETTERS = ["−1", "0", "+1"];
+const LETTERS = ["−1", "0", "+1"], FARTHEST = 24;
 
 function rule(state, onchange) {
-  const lags = state.rule.split("+").map(Number);
+  const lags = state.rule.split("+").map(Number), hint = h("p", { class: "hint", role: "status", hidden: true });
   return h("fieldset", { class: "field" }, h("legend", {}, "Lag by letter of the current token"),
     h("div", { class: "row" }, LETTERS.map((letter, i) => h("label", { style: { flex: "1" } }, `${letter} →`,
-      h("input", { type: "number", min: 0, max: 24, value: lags[i] ?? 0, "aria-label": `lag for the letter ${letter}`, onchange: (e) => {
-        lags[i] = Math.max(0, Math.min(24, Math.round(Number(e.target.value)) || 0));
+      h("input", { type: "number", min: 0, max: FARTHEST, value: lags[i] ?? 0, "aria-label": `lag for the letter ${letter}`, onchange: (e) => {
+        const typed = e.target.value;
+        e.target.value = lags[i] = Math.max(0, Math.min(FARTHEST, Math.round(Number(typed)) || 0));
+        hint.hidden = e.target.value === typed;
+        hint.textContent = `A lag is a whole number from 0 to ${FARTHEST}: ${lags[i]} is used for ${letter}.`;
         onchange(lags.join("+"));
-      } })))));
+      } })))), hint);
 }
 
 /** What is asked, as a part for the server. */
@@ -104,6 +117,7 @@ function draw(card, family, state, memory, found, context) {
   };
   card.paint(Number(state.at) || n);
   const tokens = [...new Set(found.x)].sort((a, b) => a - b), few = tokens.length <= 3;
+  const longest = `lag:${state.lags.split("+").pop()}`, fits = (kernel) => !isStatic() || stored("fit").some((f) => f.kernel === kernel && f.bias === "lin");
   const plain = typeof memory === "string" ? memory : JSON.stringify(memory);
   replace(result, h("p", {}, formula(found.formula)),
     found.kernels.length ? figure({ title: "Kernel", x: { label: "lag" }, y: { label: "ρ" }, height: 150,
@@ -113,7 +127,7 @@ function draw(card, family, state, memory, found, context) {
       series: [{ name: "y", unnamed: true, kind: "stem", color: "var(--c2)", x: places, y: found.y }] }),
     h("p", { class: "hint" }, `${found.memories} memor${found.memories === 1 ? "y" : "ies"}, longest lag ${found.longest_lag ?? "without end"}. ${found.note}`),
     h("div", { class: "row" },
-      family === "essential" ? h("a", { href: context.link("heads", { kernel: state.kernel }) }, "How many heads?") : null,
-      family === "fixed" ? h("a", { href: context.link("heads", { kernel: `lag:${state.lags.split("+").pop()}` }) }, "Heads for the longest lag") : null,
-      h("a", { href: context.link("plan", { memory: plain }) }, "Plan a Transformer")));
+      family === "essential" && fits(state.kernel) ? h("a", { href: context.link("heads", { kernel: state.kernel }) }, "How many heads?") : null,
+      family === "fixed" && fits(longest) ? h("a", { href: context.link("heads", { kernel: longest }) }, "Heads for the longest lag") : null,
+      !isStatic() || stored("plan").some((p) => p.memory === plain) ? h("a", { href: context.link("plan", { memory: plain }) }, "Plan a Transformer") : null));
 }

@@ -23,7 +23,7 @@ export function show(main, state, context, outer) {
     seed: h("input", { type: "number", min: 0, value: state.seed }),
   };
   const made = h("div", { hidden: state.folder !== "" }, field("Memory", inputs.memory, "As on the Plan page"), field("Bias", inputs.bias),
-    h("details", {}, h("summary", {}, "How it is built"), field("Largest error", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
+    h("details", {}, h("summary", {}, "How it is built"), field("Largest error allowed", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
     h("datalist", { id: "memories" }, EXAMPLES.map(([value, text]) => h("option", { value }, text))));
   if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
   const form = h("form", { class: "card controls", onsubmit: (e) => {
@@ -34,7 +34,9 @@ export function show(main, state, context, outer) {
     context.update(state);
     follow(state, parts, result, context);
   } }, field("Open", folder, "Or a model folder below the opened folder (--root)"), made,
-  field("Sequence", inputs.sequence, "Type tokens with spaces between them, and watch; empty draws one"), field("Number of the drawn sequence", inputs.seed), h("button", {}, "Watch"));
+  isStatic() ? h("p", { class: "hint apart" }, "This static copy holds the models that Plan recommends for its examples: choose one there, and watch it at work. Run headcount serve to watch any.") : null,
+  field("Sequence", inputs.sequence, "Type tokens with spaces between them, and watch; empty draws one"), field("Sequence number", inputs.seed, "another draws another sequence"), h("button", {}, "Watch"));
+  if (isStatic()) for (const control of form.elements) control.disabled = true;
   replace(main, h("h1", {}, "Watch a model at work"),
     h("p", { class: "lead" }, "Open a saved model, or let one be built by formula for a memory. See where every head looks, what it writes, and what the parts of the residual stream hold, token by token."),
     h("div", { class: "split" }, form, h("div", {}, parts.error, parts.status, result)));
@@ -66,7 +68,8 @@ function player(step, move) {
     button.textContent = "Pause";
     move(false);
     timer = setInterval(() => {
-      if (!button.isConnected || step.value === step.max) { stop(); move(true); return; }
+      if (!button.isConnected || button.closest("[inert]")) { stop(); return; } // another page, or another question
+      if (step.value === step.max) { stop(); move(true); return; }
       step.value = Number(step.value) + 1;
       move(false);
     }, 1000);
@@ -105,7 +108,7 @@ function draw(result, found, state, context) {
 
 /** What happens at one position: the token, where each head looks most, what arrives. */
 function moment(found, position) {
-  const t = position - 1, token = [found.x[t]].flat().map((v) => number(v)).join(", ");
+  const t = position - 1, early = position < (found.first_position ?? 1), token = [found.x[t]].flat().map((v) => number(v)).join(", ");
   const rows = found.layers.flatMap((layer, k) => layer.weights.map((head, i) => {
     const row = head[t].slice(0, t + 1), top = Math.max(...row.map(Math.abs)), at = row.findIndex((v) => Math.abs(v) === top);
     return [String(k + 1), `head ${i + 1}`, top > 0 ? `lag ${t - at}` : "nothing", top, serves(found, layer, k, i)];
@@ -114,11 +117,12 @@ function moment(found, position) {
     const space = found.subspaces.find((s) => s.name === e.name && s.layer === e.layer);
     const layer = found.layers[e.layer - 1];
     const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
-    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), e.allowed];
+    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), early ? "not promised here" : e.allowed];
   });
   const size = sizes(found), read = readings(found, t);
   const drawn = read.map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row.map(([lag, w]) => [lag, Math.abs(w)]), `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
   return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
+    early ? h("p", { class: "note", id: "early" }, `The promise of this model holds from position ${found.first_position} on. Here, before it, what it holds may be anything.`) : null,
     h("ol", { id: "steps" }, steps(found, t, read)),
     drawn,
     held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null,

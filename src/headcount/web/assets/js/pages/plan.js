@@ -1,6 +1,6 @@
 // Plan: a memory and a tolerance in, the smallest architectures found out, with a model to take away.
 
-import { ask, download } from "../api.js";
+import { ask, download, isStatic } from "../api.js";
 import { field, h, number, replace, save, select, table, term } from "../dom.js";
 import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
@@ -25,8 +25,9 @@ export function show(main, state, context, outer) {
     context.update(state);
     follow(state, parts, result, context);
   } }, field("Memory", memory, "As on the command line, for example fixed:lags=3+17,readout=linear"),
-  field("Examples", example), field("Largest error allowed", tol), field("Precision", dtype),
+  field("Examples", example, isStatic() ? "This static copy answers these; run headcount serve to plan any memory and to download models." : null), field("Largest error allowed", tol), field("Precision", dtype),
   field("Longest sequence", length), h("button", {}, "Plan"));
+  if (isStatic()) for (const control of form.elements) control.disabled = control !== example;
   replace(main, h("h1", {}, "Which Transformer serves this memory?"),
     h("p", { class: "lead" }, "For every positional bias and kind of attention: the smallest architecture that was found, what is proved out of reach, ",
       "and what is undecided. The recommended one has passed the whole check of a build and can be taken away as files."),
@@ -70,17 +71,19 @@ function reasons(r) {
 function draw(result, state, found, parts, context) {
   const best = found.recommended, reachable = found.rows.filter((r) => r.reachable), front = found.front.map((i) => found.rows[i]);
   const build = best ? { memory: read(state.memory), tol: found.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, precision: found.dtype, length: found.length } : null;
-  const take = build ? h("button", { type: "button", onclick: async () => {
+  const take = build && !isStatic() ? h("button", { type: "button", onclick: async () => {
     take.disabled = true;
-    const blob = await parts.run(() => download("build", build));
+    const blob = await parts.run(() => download("build", build), true);
     take.disabled = false;
     if (blob) save(blob, "model.zip");
   } }, "Download the model") : null;
   const out = found.rows.filter((r) => r.reachable === false).length;
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, found.answer),
+      found.length > Number(state.length) ? h("p", { id: "longer" }, `This memory needs sequences of at least ${found.length} tokens: planned for ${found.length}, not for ${state.length}.`) : null,
       best ? [h("p", {}, "Take ", h("b", {}, `${counted(best.layers, "layers")}, ${counted(best.heads, "heads")}, bias ${named(best)}`),
         " (", best.attention === "dp-free" ? term("dp-free") : best.attention, `, ${best.normaliser}, ${best.parameters} parameters): error at most ${number(best.error)}, ${best.status}; ${number(best.error_float32)} measured in float32.`),
+      found.first_position > 1 ? h("p", { id: "first" }, "This holds ", h("b", {}, `from position ${found.first_position} on`), ": at earlier ones the model's answer is not promised.") : null,
       minima(found, best),
       h("div", { class: "row" }, take, h("a", { href: context.link("model", { memory: state.memory, tol: state.tol, bias: best.bias, theorem: best.construction, normaliser: best.normaliser, length: String(found.length) }) }, "Watch it at work")),
       h("p", { class: "hint" }, "The same on the command line: ", h("code", {}, best.command))]

@@ -26,6 +26,7 @@ export async function show(main, state, context, outer) {
     const store = state.store, begun = performance.now(), found = await (store === looked ? quietly(work) : parts.run(work));
     if (left || store !== state.store) return;
     looked = found ? store : "";
+    if (!found) drawn = "";
     const said = found && JSON.stringify([found, state.curves]);
     if (found && said !== drawn) { // what stays the same stays under the hand
       drawn = said;
