@@ -1,6 +1,6 @@
 """How tight the lower bounds are: what is found divided by what is proved, with CPU seconds.
 
-    python benchmarks/bounds_tightness.py            all tables, more than an hour on one core
+    python benchmarks/bounds_tightness.py            all tables, about 20 CPU minutes
     python benchmarks/bounds_tightness.py --quick    a sample of each
 
 - fit / bound by kernel, norm and number of heads, with a budget (1 is optimal, — no bound), and

@@ -203,7 +203,10 @@ def _lin_for_tol(T: int, tol: float, precision: Precision, steepest: float) -> D
 def _log_for_tol(T: int, tol: float, budget: float, steepest: float) -> DrawnHeads:
     first = max(T, 1)
     most = max(first, MOST_LOG_HEADS)
-    return fewest(lambda heads: _log(T, heads, budget, steepest), tol, first, most)
+    attempt = functools.cache(lambda heads: _log(T, heads, budget, steepest))
+    if attempt(first).error > tol and attempt(most).error > tol:
+        return attempt(most)  # nor will any number between
+    return fewest(attempt, tol, first, most)
 
 
 @functools.lru_cache(maxsize=256)
