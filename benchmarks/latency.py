@@ -52,6 +52,7 @@ PLANS = [
     ("essential:kernel=power:1.5", 0.01, "float32", 5.0),
     *((target, 0.1, "float32", 2.0) for target in ("fixed:lags=3", "fixed:lags=1+2+3")),
     *((target, 0.01, "float32", 2.0) for target in ("prop42", "pointer-chain:hops=3,symbols=3")),
+    *((t, 0.01, "float32", 2.0) for t in ("adaptive-boolean", "essential:kernel=exp:0.01")),
     ("fixed:lags=3", 1e-10, "float64", 10.0),
 ]
 BUILDS = ["fixed:lags=1", "essential:kernel=exp:0.3", "induction:symbols=4"]

@@ -390,6 +390,9 @@ def test_pictures_for_people(window, page, theme, width):
     window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         window.open(VIEWS.get(page, page))
+        if page == "data":
+            window.click("#example")
+            window.until(lambda: window.all("#answer .answer"), "no answer to the example")
         window.run("document.documentElement.dataset.theme = arguments[0]", theme)
         wide = window.run("return document.documentElement.scrollWidth")
         box = window.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]

@@ -34,6 +34,15 @@ from headcount.web.work_words import ANSWERED, FAILED, REFUSED
 
 MEMORY_BYTES = 6 * 2**30
 
+# A worker that has nothing to do at first answers these to itself: libraries that load late are
+# then there when somebody asks.
+PAUSE = 0.2  # seconds
+FIRST: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("memory", {"memory": "fixed:lags=1"}),
+    ("draft", {"kernel": "power:1", "heads": 2}),
+    ("fit", {"kernel": "power:1", "heads": 2, "budget": 10.0, "certify": True}),
+)
+
 # question → its answer as bytes; JSON, but for the zip
 TASKS: dict[str, Callable[..., bytes]] = {
     "catalogue": lambda values, root: as_json(catalogue_view()),
@@ -76,6 +85,9 @@ def serve(pipe: Connection, root: str) -> None:
     """The life of a worker: until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the server, which ends its workers
     _limit_memory()
+    if not pipe.poll(PAUSE):
+        for question, values in FIRST:
+            answer(question, values, root)
     while True:
         try:
             question, values = pipe.recv()
