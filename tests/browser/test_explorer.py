@@ -61,6 +61,24 @@ def test_neighbours_on_the_slider_are_computed_ahead(window):
     assert window.faults() == []
 
 
+def test_the_bound_comes_before_a_fit_that_takes_long(window):
+    window.open("heads?kernel=lag%3A4&heads=4")
+    window.run(
+        "const before = window.fetch;"
+        "window.fetch = (address, options) => String(address).endsWith('/fit')"
+        " ? new Promise(done => setTimeout(done, 9000)).then(() => before(address, options))"
+        " : before(address, options);"
+    )
+    window.type("#heads", Keys.ARROW_LEFT)
+    window.until(
+        lambda: all(w in window.text("#answer") for w in ("No sum does better", "goes on")),
+        "no bound beside the sketch",
+    )
+    window.until(lambda: "goes on" not in window.text("#answer"), "the fit did not come")
+    assert "No sum does better" in window.text("#answer")
+    assert window.faults() == []
+
+
 def test_why_not_fewer_shows_the_claim(window):
     window.open("heads?kernel=lag%3A2&heads=2")
     window.click("#why summary")

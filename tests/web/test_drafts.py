@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.web.asked import AskDraft, AskFit
-from headcount.web.views.drafts import draft_view
+from headcount.web.asked import AskBound, AskDraft, AskFit
+from headcount.web.views.drafts import bound_view, draft_view
 from headcount.web.views.head_views import heads_view
 
 
@@ -40,3 +40,15 @@ def test_a_certificate_comes_with_the_heads_that_were_shown():
     assert whole["coefficients"] == quick["coefficients"]
     assert 0 < whole["lower_bound"]["value"] <= whole["error"]["l1"]
     assert whole["collision"] is not None
+
+
+@pytest.mark.parametrize("budget", [None, 50.0])
+def test_the_bound_alone_is_that_of_the_fit(budget):
+    values = {"kernel": "exp:0.1", "bias": "log", "heads": 3, "budget": budget}
+    alone = bound_view(AskBound(**values))["lower_bound"]
+    assert alone["value"] > 0 or budget is None
+    assert alone == heads_view(AskFit(**values, certify=True))["lower_bound"]
+
+
+def test_a_proof_that_aims_at_a_fit_is_not_given_before_it():
+    assert bound_view(AskBound(kernel="exp:0.1", heads=2, budget=5.0))["lower_bound"] is None

@@ -130,7 +130,7 @@ class KernelFit:
             "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
             "coefficient_sum": self.coefficient_sum,
             "digits_lost": self.digits_lost,
-            "lower_bound": None if bound is None else _json_bound(bound),
+            "lower_bound": None if bound is None else json_bound(bound),
             "promised": self.promised.to_json(),
             "seconds": self.seconds,
             "error_relative": _json_norms(self.errors.relative),
@@ -152,7 +152,7 @@ class KernelFit:
         }
 
 
-def _json_bound(bound: Claim) -> dict[str, Any]:
+def json_bound(bound: Claim) -> dict[str, Any]:
     """The claim, and beside it its main fields under the names that scripts know."""
     return {
         **bound.to_json(),

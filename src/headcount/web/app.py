@@ -6,7 +6,7 @@
     GET  /api/openapi.json    this interface
     GET  /api/figure          one SVG of a report below the root
     GET  /api/report          one report.html below the root
-    POST /api/draft | fit | memory | plan | model | runs | study     JSON in, JSON out
+    POST /api/draft | bound | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
     POST /api/sweep           stop a sweep, or continue it
     POST /api/diagnose?name=&column=  a file in, JSON out
@@ -44,6 +44,7 @@ from headcount.web.work_words import ANSWERED, REFUSED
 
 QUESTIONS: dict[str, type[Spec]] = {
     "draft": asked.AskDraft,
+    "bound": asked.AskBound,
     "fit": asked.AskFit,
     "memory": asked.AskMemory,
     "plan": asked.AskPlan,

@@ -129,6 +129,10 @@ class AskDraft(Spec):
     norm: Literal["l1", "l2", "sup"] = "l1"
 
 
+class AskBound(AskDraft):
+    """The lower bound of such heads, for which no fit is needed."""
+
+
 class AskMemory(Spec):
     """One memory on one input sequence: what is read where, and the answers."""
 

@@ -16,6 +16,7 @@ KEPT_BYTES = 64 * 2**20
 LIMITS = {
     "catalogue": 60.0,
     "draft": 30.0,
+    "bound": 60.0,
     "fit": 90.0,
     "memory": 30.0,
     "plan": 240.0,
@@ -26,7 +27,7 @@ LIMITS = {
     "study": 30.0,
     "diagnose": 300.0,
 }
-PURE = frozenset({"catalogue", "draft", "fit", "memory", "plan", "build"})
+PURE = frozenset({"catalogue", "draft", "bound", "fit", "memory", "plan", "build"})
 
 
 def is_pure(question: str, values: dict[str, Any]) -> bool:

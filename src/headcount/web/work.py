@@ -22,7 +22,7 @@ from typing import Any
 from headcount.core.errors import HeadcountError
 from headcount.web import asked
 from headcount.web.views.catalogue import catalogue_view
-from headcount.web.views.drafts import draft_view
+from headcount.web.views.drafts import bound_view, draft_view
 from headcount.web.views.dropped_files import data_view
 from headcount.web.views.head_views import heads_view
 from headcount.web.views.memories import memory_view
@@ -47,6 +47,7 @@ FIRST: tuple[tuple[str, dict[str, Any]], ...] = (
 TASKS: dict[str, Callable[..., bytes]] = {
     "catalogue": lambda values, root: as_json(catalogue_view()),
     "draft": lambda values, root: as_json(draft_view(asked.AskDraft(**values))),
+    "bound": lambda values, root: as_json(bound_view(asked.AskBound(**values))),
     "fit": lambda values, root: as_json(heads_view(asked.AskFit(**values))),
     "memory": lambda values, root: as_json(memory_view(asked.AskMemory(**values))),
     "plan": lambda values, root: as_json(plan_view(asked.AskPlan(**values))),

@@ -21,6 +21,7 @@ ask for the answers themselves. What is proved, and how tight: docs/proved.md.
 """
 
 from headcount.theory.bounds.best import Effort as Effort
+from headcount.theory.bounds.best import aims as aims
 from headcount.theory.bounds.best import lower_bound as lower_bound
 from headcount.theory.bounds.check import check as check
 from headcount.theory.bounds.weight import log10_weight as log10_weight

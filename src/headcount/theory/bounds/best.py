@@ -76,6 +76,11 @@ def lower_bound(
     return best
 
 
+def aims(problem: Problem, heads: int | None, effort: Effort = Effort.QUICK) -> bool:
+    """Does the search for a proof depend on what is reached? Trees aim at it."""
+    return bool(np.isfinite(problem.budget)) and (heads or 0) in SPLITS[effort]
+
+
 def _settled(best: Claim, reached: float) -> bool:
     """Is next to nothing to be gained over this bound?"""
     return reached <= NEAR * best.value or (best.method == "squeeze" and is_tight(best))

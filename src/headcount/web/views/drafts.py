@@ -20,10 +20,11 @@ from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.fit.slp import Point, at
 from headcount.theory.fit.varpro import chain
 from headcount.theory.heads import family
+from headcount.theory.kernel_fit import json_bound
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Problem
-from headcount.web.asked import AskDraft
-from headcount.web.views.head_views import curves
+from headcount.web.asked import AskBound, AskDraft
+from headcount.web.views.head_views import certificate, curves
 from headcount.web.views.plain_numbers import short_one
 
 MOST_BY_SQUARES = 16  # heads: beyond them least squares takes a second
@@ -33,10 +34,7 @@ FASTEST = (1.0, 2.0, 4.0)  # rates that evenly spaced heads end with
 
 def draft_view(asked: AskDraft) -> dict[str, Any]:
     """Curves and an error, under the names of a fit."""
-    listed = isinstance(asked.kernel, list)
-    kernel = ArrayKernel(tuple(asked.kernel)) if listed else kernels.build(asked.kernel)  # type: ignore[arg-type]
-    budget = math.inf if asked.budget is None else asked.budget
-    problem = Problem(kernel, family(asked.bias), Norm(asked.norm), None, budget)
+    problem = _problem(asked)
     try:
         point, error = sketched(problem, asked.heads)
     except (ArithmeticError, ValueError, np.linalg.LinAlgError) as failed:
@@ -52,6 +50,23 @@ def draft_view(asked: AskDraft) -> dict[str, Any]:
         "kernel_norm": {asked.norm: short_one(norm_of(target[problem.first_lag :], problem.norm))},
         "curves": curves(asked.kernel, asked.bias, target, drawn.sum(axis=1), drawn),
     }
+
+
+def bound_view(asked: AskBound) -> dict[str, Any]:
+    """What no sum of so many heads goes below; null where a proof aims at a fit: it comes then."""
+    from headcount.theory.bounds import aims
+
+    problem = _problem(asked)
+    if aims(problem, asked.heads):
+        return {"lower_bound": None}
+    return {"lower_bound": json_bound(certificate(problem, asked.heads, math.inf))}
+
+
+def _problem(asked: AskDraft) -> Problem:
+    listed = isinstance(asked.kernel, list)
+    kernel = ArrayKernel(tuple(asked.kernel)) if listed else kernels.build(asked.kernel)  # type: ignore[arg-type]
+    budget = math.inf if asked.budget is None else asked.budget
+    return Problem(kernel, family(asked.bias), Norm(asked.norm), None, budget)
 
 
 @one_thread()

@@ -70,16 +70,21 @@ def fitted(asked: AskFit) -> KernelFit:
     )
     if not asked.certify or asked.bias not in DECAYS:
         return result
-    reached = float(result.errors.absolute[result.norm])
-    bound = certificate(result.problem, result.heads, reached)
+    bound = certificate(result.problem, result.heads, float(result.errors.absolute[result.norm]))
     form = None if asked.dtype is None else Dtype(asked.dtype)
     return with_bound(result.problem, result, bound, form)
 
 
+def certificate(problem: Problem, heads: int, reached: float) -> Claim:
+    """The lower bound, kept on disk; the same for every fit where proofs do not aim at one."""
+    from headcount.theory.bounds import aims
+
+    return _certificate(problem, heads, reached if aims(problem, heads) else math.inf)
+
+
 @cached
 @one_thread()
-def certificate(problem: Problem, heads: int, reached: float) -> Claim:
-    """The lower bound, kept on disk."""
+def _certificate(problem: Problem, heads: int, reached: float) -> Claim:
     from headcount.theory.bounds import lower_bound
 
     return lower_bound(problem, heads, reached=reached)

@@ -89,10 +89,10 @@ async function follow(state, parts, result, context) {
   await parts.run(async (signal) => {
     const asked = question(state), decays = DECAYS.includes(state.bias);
     const fitting = ask("fit", { ...asked, certify: false }, signal);
-    const stop = decays && !isStatic() ? sketch(asked, signal, (found) => draw(result, state, found, "sketch", context)) : () => {};
-    let quick;
+    let quick, known = null; // a lower bound that is there before the fit
+    const stop = decays && !isStatic() ? sketch(asked, signal, (found) => { known = found.lower_bound ?? null; draw(result, state, found, "sketch", context); }) : () => {};
     try { quick = await fitting; } finally { stop(); }
-    draw(result, state, quick, decays ? "fit" : "all", context);
+    draw(result, state, known ? { ...quick, lower_bound: known } : quick, decays ? "fit" : "all", context);
     if (decays) draw(result, state, await ask("fit", { ...asked, certify: true }, signal), "all", context);
     if (decays && !isStatic()) setTimeout(() => ahead(asked, signal), AHEAD_AFTER);
   });
@@ -106,13 +106,16 @@ async function ahead(asked, signal) {
   }
 }
 
-/** Asks for a sketch in a moment; the function returned gives it up. */
+/** Asks for a sketch in a moment, then for the lower bound, which needs no fit; the function returned gives them up. */
 function sketch({ kernel, bias, heads, budget, norm }, signal, show) {
   const control = new AbortController();
   const timer = setTimeout(async () => {
     try {
-      const found = await ask("draft", { kernel, bias, heads, budget, norm }, AbortSignal.any([signal, control.signal]));
-      if (!control.signal.aborted && !signal.aborted) show(found);
+      const both = AbortSignal.any([signal, control.signal]), values = { kernel, bias, heads, budget, norm };
+      const found = await ask("draft", values, both);
+      if (!both.aborted) show(found);
+      const { lower_bound } = await ask("bound", values, both);
+      if (!both.aborted && lower_bound) show({ ...found, lower_bound });
     } catch { /* the fit is on its way */ }
   }, SKETCH_AFTER);
   return () => { clearTimeout(timer); control.abort(); };
@@ -161,6 +164,8 @@ function reach(kernel) {
 const command = (state) => `headcount fit ${isDrawn(state.kernel) ? "drawn.csv" : state.kernel} --bias ${state.bias} --heads ${state.heads}`
   + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "");
 
+const least = (bound, error) => [h("b", {}, "No sum does better than "), h("b", { class: "big" }, number(bound.value)), error ? tight(error, bound.value) : "", ": ", `${sentence(bound.words)}.`];
+
 function answer(state, found, stage, context) {
   const sketched = stage === "sketch";
   const error = found.error[found.norm], bound = found.lower_bound, whole = found.kernel_norm[found.norm];
@@ -170,9 +175,10 @@ function answer(state, found, stage, context) {
       h("b", { class: "big", id: "error" }, number(error)), " in ", found.norm === "l1" ? term("l1") : found.norm,
       share === null ? "" : ` (${number(100 * share)} % of the kernel)`, ".",
       found.heads < Number(state.heads) ? ` ${found.heads === 1 ? "One suffices" : `${found.heads} suffice`}: more would add nothing.` : ""),
+    sketched && bound?.value > 0 ? h("p", {}, least(bound, 0)) : null,
     h("p", { id: "claim" }, sketched ? "A first sketch; the search for the best heads goes on …"
-      : stage === "fit" ? "The lower bound is being computed …"
-      : bound && bound.value > 0 ? [h("b", {}, "No sum does better than "), h("b", { class: "big" }, number(bound.value)), tight(error, bound.value), ": ", `${sentence(bound.words)}.`]
+      : stage === "fit" && !bound ? "The lower bound is being computed …"
+      : bound && bound.value > 0 ? least(bound, error)
       : bound ? "No positive lower bound is known for this question."
       : "No lower bound is computed for this bias."),
     sketched || isDrawn(state.kernel) || isStatic() ? null : h("p", { class: "hint" }, h("a", { href: context.link("plan", { memory: `essential:kernel=${state.kernel}` }) }, "Plan a Transformer for this kernel"),
