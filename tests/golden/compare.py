@@ -41,7 +41,7 @@ class Kind(enum.StrEnum):
     # a certified bound and what it is called: the value is no smaller: checked
     PROVES_MORE = "proves more"
     # a search that ends elsewhere: a certified bound, larger or smaller than before, or a fit whose
-    # error in the norm asked for agrees to five digits
+    # error in the norm asked for agrees to four digits
     SEARCH = "search"
 
 
