@@ -68,16 +68,18 @@ def lower_bound(
             if math.isfinite(reached):
                 wanted = max(wanted, WORTH_PROVING * reached)
             found.append(_by_heads(problem, heads, effort, wanted))
-        splits = SPLITS[effort].get(heads or 0, 0) if np.isfinite(problem.budget) else 0
-        if heads is not None and splits and not _settled(_best(found), reached):
-            found.append(branch_claim(problem, heads, splits, reached))
+        settled = _settled(_best(found), reached)
+        if heads is not None and aims(problem, heads, effort) and not settled:
+            found.append(branch_claim(problem, heads, SPLITS[effort][heads], reached))
     best = _best(found)
     assert best.answers(problem.scope(heads)).value == best.value, f"{best} misses the question"
     return best
 
 
 def aims(problem: Problem, heads: int | None, effort: Effort = Effort.QUICK) -> bool:
-    """Does the search for a proof depend on what is reached? Trees aim at it."""
+    """Does a search for a proof aim at what is reached? Trees do; of other searches it only ends
+    those that are not worth their while.
+    """
     return bool(np.isfinite(problem.budget)) and (heads or 0) in SPLITS[effort]
 
 
