@@ -51,6 +51,7 @@ ROUGH_BUDGET = 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 1.1
 FAR = 2.0  # and beyond this levels before are further still
+SPOILT = 10.0  # times the sampled error: rounding and tails have made another sum of this one
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
 ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is not held by it
@@ -173,12 +174,19 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     if free and isinstance(problem.kernel, Lag) and problem.interpolated_by(heads):
         # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
+    sampled = least
     for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
         head_sum = to_heads(full, point)
-        error = score(problem, full, head_sum, least)
+        error, sampled = score(problem, full, head_sum, least), min(sampled, point.error)
         if error < least and head_sum.within(problem.budget):
             best, least = Fit(head_sum, method), error
             yield best
+    if least > SPOILT * sampled and heads > HANDFUL:  # fewer heads cancel less
+        for fit in improving(problem, heads * 3 // 4, progress):
+            error = score(problem, full, fit.head_sum, least)
+            if error < least:
+                best, least = fit, error
+                yield best
     if best is not None and least < DIGITS_END * norm_of(full.target, full.norm):
         for head_sum in by_places(problem, best.head_sum):
             if head_sum.within(problem.budget):

@@ -20,12 +20,17 @@ import numpy as np
 from headcount.theory.fit.sample import Sample
 
 STEPS = 25
-RACE, ROUGH = 10, 1e-3  # of each start: steps, and the gain below which it rests
+# of each start: steps, and the gain below which it rests; less will do with more than FEW heads
+FEW, RACE, ROUGH_RACE = 6, (10, 1e-3), (10, 1e-2)
+# a head more that takes off as much as the one before, but for this factor, needs no other start:
+# any with more than MANY heads, with fewer the old rates spread
+AS_BEFORE, MANY, SPREAD = 1.1, 8, -2
 
 
 def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
     """Rates [H] for H = 1, 2, …, heads; ends early when float64 has nothing left to explain."""
     rates = np.zeros(0)
+    model, error, fall, led = rate_model(data), np.inf, 0.0, 0
     grid = data.dictionary(80)
     atoms = data.columns(grid)  # [S, K]
     whole = float(np.linalg.norm(data.target))
@@ -47,11 +52,17 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         starts = added + spread(data, rates)
         if not starts:
             return
-        model = rate_model(data)
-        tries = [
-            descend(model, data.coordinate(data.bounded(start)), RACE, ROUGH) for start in starts
-        ]
-        best = min(tries, key=lambda pair: pair[1])[0]
+        kinds = sorted(range(-len(starts), 0), key=lambda kind: (kind != led, kind))
+        best, least = rates, np.inf
+        for kind in kinds:  # what led at the last level goes first, often alone
+            start = data.coordinate(data.bounded(starts[kind]))
+            u, reached = descend(model, start, *(RACE if h <= FEW else ROUGH_RACE))
+            if reached < least:
+                best, least, led = u, reached, kind
+            alone = kind == kinds[0] and (kind == SPREAD or h > MANY)
+            if alone and least <= AS_BEFORE * fall * error:
+                break
+        error, fall = least, least / error
         if h == heads:  # levels before the last are starts, no answers
             best = descend(model, best)[0]
         rates = data.rates_at(best)
