@@ -52,6 +52,8 @@ ROUGH_BUDGET = 1e6
 CLOSE = 1.1
 FAR = 2.0  # and beyond this levels before are further still
 SPOILT = 10.0  # times the sampled error: rounding and tails have made another sum of this one
+# blocks between thin and full for many heads, and the gain that is left alone after them
+FINE, LITTLE = 0.02, 1e-5
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
 SLOW = 1.2  # log heads slower than this have tails that blocks of lags cannot be trusted with
 ROOM = 2.0  # a mixture of decays that uses no more than 1/ROOM of its budget is not held by it
@@ -360,7 +362,12 @@ def _finished(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[st
     for method, point in trail[::-1]:
         if point.error <= CLOSE_THIN * least and not any(point is other for other in seen):
             seen.append(point)
-            yield method, refine(full, at(full, point.rates), steps=8)
+            if len(point.rates) > HANDFUL and of_one_sign(point):  # every lag is a row too many
+                between = thin(full, FINE)
+                near = refine(between, at(between, point.rates), steps=8)
+                yield method, refine(full, at(full, near.rates), steps=8, gain=LITTLE)
+            else:
+                yield method, refine(full, at(full, point.rates), steps=8)
 
 
 def _steadily(full: Sample, trail: list[tuple[str, Point]]) -> Iterator[tuple[str, Point]]:

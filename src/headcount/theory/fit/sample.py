@@ -183,11 +183,11 @@ def sample(problem: Problem) -> Sample:
 
 
 @functools.lru_cache(maxsize=KEPT)
-def thin(full: Sample) -> Sample:
+def thin(full: Sample, growth: float = GROWTH) -> Sample:
     """Blocks of lags; the full sample where the target is too rough for that."""
     count = len(full.lags)
     values = full.target[:count]
-    edges = block_edges(full.lags, values)
+    edges = block_edges(full.lags, values, growth)
     if len(edges) == 0:
         return full
     dense = int(edges[0] - full.lags[0])
@@ -201,13 +201,13 @@ def thin(full: Sample) -> Sample:
     )
 
 
-def block_edges(lags: np.ndarray, values: np.ndarray) -> np.ndarray:
+def block_edges(lags: np.ndarray, values: np.ndarray, growth: float = GROWTH) -> np.ndarray:
     """Borders of blocks of consecutive lags on which the values are nearly linear; lags before the
     first stay single. None where the values are too rough.  [K + 1]
     """
     dense = DENSE_LAGS
     while 2 * dense < len(lags):
-        edges = _edges(lags, dense)
+        edges = _edges(lags, dense, growth)
         keep = np.concatenate([lags[:dense], (edges[:-1] + edges[1:] - 1) / 2])
         between = np.interp(lags, keep, np.interp(keep, lags, values))
         if np.abs(between - values).sum() <= SMOOTH * np.abs(values).sum():
@@ -216,11 +216,11 @@ def block_edges(lags: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.zeros(0)
 
 
-def _edges(lags: np.ndarray, dense: int) -> np.ndarray:
+def _edges(lags: np.ndarray, dense: int, growth: float) -> np.ndarray:
     """Block borders from lag number `dense` to the end of the lags."""
     edges, end = [lags[dense]], lags[-1] + 1
     while edges[-1] < end:
-        edges.append(min(edges[-1] + max(1.0, math.floor(GROWTH * edges[-1])), end))
+        edges.append(min(edges[-1] + max(1.0, math.floor(growth * edges[-1])), end))
     return np.array(edges)
 
 
