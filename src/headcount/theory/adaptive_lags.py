@@ -16,6 +16,7 @@ linear program over all B at once does better where it is small.
 """
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -140,6 +141,7 @@ def _movable(head_sum: HeadSum) -> HeadSum:
     )
 
 
+@functools.lru_cache(maxsize=256)
 def adaptive_errors(T: int, head_sum: HeadSum) -> tuple[float, ...]:
     """The l1 error for every B from the first lag to T, each enclosed in balls and rounded up."""
     if all(a == 0 for a in head_sum.coefficients):
@@ -215,19 +217,8 @@ def _minimax(
     # [T*S, H]
     blocks = np.vstack([(lags[:, None] * (T / B)) ** -rates[None, :] for B in range(1, T + 1)])
     target = np.concatenate([(lags == B).astype(float) for B in range(1, T + 1)])
-    rows, eye = T * S, scipy.sparse.identity(T * S, format="csr")
-    per_lag = scipy.sparse.kron(scipy.sparse.identity(T), np.ones((1, S)), format="csr")
-    tall = scipy.sparse.csr_matrix(np.hstack([blocks, -blocks]))
-    none = scipy.sparse.csr_matrix((rows, 1))
-    limits = scipy.sparse.vstack(
-        [
-            scipy.sparse.hstack([tall, -eye, none]),
-            scipy.sparse.hstack([-tall, -eye, none]),
-            scipy.sparse.hstack([scipy.sparse.csr_matrix((T, 2 * H)), per_lag, -np.ones((T, 1))]),
-            scipy.sparse.hstack([np.ones((1, 2 * H)), scipy.sparse.csr_matrix((1, rows + 1))]),
-        ],
-        format="csr",
-    )
+    rows = T * S
+    limits = _limits(blocks, T)
     right = np.concatenate([target, -target, np.zeros(T), [budget]])
     cost = np.zeros(2 * H + rows + 1)
     cost[-1] = 1
@@ -236,6 +227,28 @@ def _minimax(
         return None
     a = solved.x[:H] - solved.x[H : 2 * H]
     return float(np.abs(target - blocks @ a).reshape(T, S).sum(axis=1).max()), a
+
+
+def _limits(blocks: np.ndarray, T: int) -> "scipy.sparse.csc_matrix":
+    """The rows of `_minimax` over p, m, e and z.  [2 T S + T + 1, 2 H + T S + 1]"""
+    (rows, H), values = blocks.shape, blocks.ravel()
+    at, head = np.divmod(np.arange(rows * H), H)
+    each, sums, both = np.arange(rows), np.arange(T), np.arange(2 * H)
+    ones, last = np.ones(rows), np.full(T, 2 * H + rows)
+    entries = [  # row, column, value
+        (at, head, values),
+        (at, H + head, -values),
+        (rows + at, head, -values),
+        (rows + at, H + head, values),
+        (each, 2 * H + each, -ones),
+        (rows + each, 2 * H + each, -ones),
+        (2 * rows + each // (rows // T), 2 * H + each, ones),
+        (2 * rows + sums, last, -np.ones(T)),
+        (np.full(2 * H, 2 * rows + T), both, np.ones(2 * H)),
+    ]
+    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    shape = (2 * rows + T + 1, 2 * H + rows + 1)
+    return scipy.sparse.csc_matrix((value, (row, column)), shape=shape)
 
 
 def _number(value: fmpq) -> float | str:

@@ -227,16 +227,17 @@ def choose_heads(
         return tuple(made[net.index] for net in networks)
     size = target.inputs.bound
     each = share_of_tolerance(request, readout, size, len(networks))
-    return tuple(
-        adaptive_for_tol(
+    found = {
+        net.index: adaptive_for_tol(
             net.largest,
             request.bias,
             min(each, _mendable(net, networks) / size, 0.999),
             request.precision,
-            limit,
+            limits[net.index - 1],
         )
-        for net, limit in zip(networks, limits, strict=True)
-    )
+        for net in sorted(networks, key=lambda n: -n.largest)  # refused first, if at all
+    }
+    return tuple(found[net.index] for net in networks)
 
 
 def _mendable(net: LagNetwork, networks: list[LagNetwork]) -> float:
