@@ -1,5 +1,6 @@
 """Closed forms: exact where they say so, within the budget, refused where zero is provably best."""
 
+import itertools
 import math
 
 import mpmath
@@ -150,6 +151,21 @@ def test_theorem_a_makes_zero_optimal():
     assert not closed_forms(Problem(Lag(4), Lin()), 5, 0.0)[0].optimal
     # the theorem is about l1
     assert not closed_forms(Problem(Lag(4), Lin(), Norm.L2), 4, 0.0)[0].optimal
+
+
+@pytest.mark.parametrize("name", ["lin", "log", "log1p"])
+def test_zero_is_optimal_exactly_where_theorem_a_proves_it(name):
+    from headcount.theory.bounds.theorem_a import heads_claim
+
+    seen = set()
+    for lag, heads, window in itertools.product(range(1, 6), range(1, 7), (None, 6, 8, 10)):
+        for residual in (False, True):
+            problem = Problem(Lag(lag), family(name), window=window, residual=residual)
+            claim = heads_claim(problem, heads)
+            proved = claim is not None and claim.value >= 1
+            assert closed_forms(problem, heads, problem.lowest_rate)[0].optimal == proved
+            seen.add(proved)
+    assert seen == {False, True}
 
 
 def test_every_form_is_within_its_budget():

@@ -93,17 +93,17 @@ def quadrature_rates(problem: Problem, heads: int) -> np.ndarray:
 
 
 def _zero_is_best(problem: Problem, heads: int) -> bool:
-    """Theorem A: at most T lin heads (T-1 with lag 0 free) are no better than none for lag T
-    (l1) where the lags that the proof uses exist. A kernel that cannot be seen, too.
+    """Theorem A: at most T heads (T-1 where lag 0 does not count) are no better than none for lag T
+    in l1, where the lags that the proof uses exist. A kernel that cannot be seen, too.
     """
     kernel = problem.kernel
     invisible = not np.any(problem.target) and kernel.support is not None
     too_far = (
         isinstance(kernel, Lag)
         and heads <= kernel.T - problem.first_lag
-        and kernel.T + (heads + 1) // 2 in problem.scope().lags
+        and kernel.T + problem.used_after(heads) in problem.scope().lags
     )
-    return invisible or (too_far and problem.decay.geometric and problem.norm is Norm.L1)
+    return invisible or (too_far and problem.norm is Norm.L1)
 
 
 def _own_rate(problem: Problem, low: float) -> float | None:

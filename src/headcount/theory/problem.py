@@ -29,7 +29,7 @@ from headcount.core.claims import Claim, Lags, Norm, Scope, Sense, Status
 from headcount.core.errors import require
 from headcount.core.refs import Ref
 from headcount.memory.kernels import AbstractKernel
-from headcount.theory.heads import AbstractDecay, AbstractFamily, as_decay
+from headcount.theory.heads import AbstractDecay, AbstractFamily, Lin, as_decay
 
 DEFAULT_WINDOW = 1024
 LONGEST = 2**20  # lags handled one by one
@@ -119,6 +119,12 @@ class Problem:
         leaving one out only lowers the norm.
         """
         return max(self.family.first_lag, 1 if self.kernel.singular_at_zero or self.residual else 0)
+
+    def used_after(self, heads: int) -> int:
+        """R of Theorem A (`bounds.theorem_a`): how many lags after an isolated one its proof for so
+        many heads uses.
+        """
+        return (heads + 1) // 2 if isinstance(self.family, Lin) else heads // 2 + 1
 
     def interpolated_by(self, heads: int) -> bool:
         """Without a budget these heads come as close to the kernel as one likes: one per lag of a

@@ -112,6 +112,14 @@ def test_more_budget_is_never_worse():
     assert errors[-1] < 1e-3
 
 
+@pytest.mark.parametrize("exponent", [1.1, 1.5, 3.0])
+def test_many_cancelling_heads_are_not_worse_than_few(exponent):
+    """Their coefficients may outgrow float64; what is measured then must not be what is kept."""
+    problem = Problem(Power(exponent), family("log1p"))
+    few, many = (measure(problem, fit_heads(problem, heads).head_sum).l1 for heads in (8, 20))
+    assert many <= few
+
+
 def test_lowest_rate_is_obeyed():
     problem = Problem(Power(0.5), family("log"), window=200)
     assert error(problem, 1) < 1e-12  # s^-0.5 itself

@@ -103,7 +103,7 @@ def heads_claim(problem: Problem, heads: int) -> Claim | None:
     if block > value:
         evidence, stop = (
             {"kind": "block", "heads": heads},
-            problem.kernel.support + reach(problem.family, heads) + 1,
+            problem.kernel.support + problem.used_after(heads) + 1,
         )
         method = "theorem-a-differences"
         return problem.at_least(block, method, REF, evidence, lags=Lags(first, stop), **proved)
@@ -111,14 +111,9 @@ def heads_claim(problem: Problem, heads: int) -> Claim | None:
         return None
     evidence, stop = (
         {"kind": "isolated", "heads": heads, "places": places},
-        max(places) + reach(problem.family, heads) + 1,
+        max(places) + problem.used_after(heads) + 1,
     )
     return problem.at_least(value, "theorem-a", REF, evidence, lags=Lags(first, stop), **proved)
-
-
-def reach(family: AbstractFamily, heads: int) -> int:
-    """R: how many lags after t_0 the theorem uses."""
-    return (heads + 1) // 2 if isinstance(family, Lin) else heads // 2 + 1
 
 
 def norm_factor(family: AbstractFamily, norm: Norm, heads: int) -> arb:
@@ -143,7 +138,7 @@ def _best_places(problem: Problem, heads: int) -> tuple[tuple[int, ...], float]:
         worth = np.array(
             [
                 _worth(rough, s, heads, problem.norm)
-                if s - first >= heads and s + reach(family, heads) in lags
+                if s - first >= heads and s + problem.used_after(heads) in lags
                 else 0.0
                 for s in range(length)
             ]
@@ -204,6 +199,6 @@ def _block_value(problem: Problem, heads: int) -> float:
     late = kernel.length - 1 - problem.first_lag >= heads
     return (
         0.5
-        if late and kernel.length + reach(problem.family, heads) in problem.scope().lags
+        if late and kernel.length + problem.used_after(heads) in problem.scope().lags
         else 0.0
     )
