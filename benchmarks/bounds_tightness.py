@@ -5,6 +5,7 @@
 
 - fit / bound by kernel, norm and number of heads, with a budget (1 is optimal, — no bound), and
   which proof it is, with all the effort there is (`--quick`: what `fit` shows);
+- power laws on all lags, no budget, in l1;
 - 1/s by exponential sums in the sup norm, 6 to 16 terms: the sum behind the bound;
 - any readout: lag T with head outputs known to a format's unit, any number of heads, the bound
   and what a linear readout of heads on dense rates reaches (a linear programme).
@@ -65,6 +66,25 @@ def ratio_table(norm: Norm, quick: bool) -> None:
         print(f"{name:14s}" + "".join(f"{c:>10s}" for c in cells) + f"{spent:9.1f}", flush=True)
 
 
+def all_lags_table(quick: bool) -> None:
+    """Power laws by lin heads in l1, every lag counted, any weights: fit over bound, and the last
+    lag that the proof uses."""
+    counts = HEADS[1:5:3] if quick else (1, 2, 3, 4, 5, 6, 8)
+    print("\nfit / bound in l1, all lags, no budget (lags up to 10^n used)")
+    print(f"{'':14s}" + "".join(f"{f'H={h}':>16s}" for h in counts) + "    CPU s")
+    for exponent in (1.5,) if quick else (1.1, 1.2, 1.5, 2.0, 3.0):
+        start, cells = time.process_time(), []
+        problem = Problem(Power(exponent), family("lin"))
+        for h in counts:
+            found = measure(problem, fit_heads(problem, h).head_sum).l1
+            bound = lower_bound(problem, h, Effort.QUICK if quick else Effort.DEEP, reached=found)
+            ratio = found / bound.value if bound.value > 0 else math.inf
+            reach = math.log10(bound.scope.lags.stop or math.inf)
+            cells.append(f"{ratio:.4g} {bound.method[0]} ({reach:.1f})")
+        spent = time.process_time() - start
+        print(f"power:{exponent:<8g}" + "".join(f"{c:>16s}" for c in cells) + f"{spent:9.1f}")
+
+
 def inverse_table(quick: bool) -> None:
     """1/s on lags 1..R: the bound, the sum that it compares with, and the published error."""
     published = {(6, 100): 4.8e-5, (8, 1000): 2.3e-5, (10, 1000): 2.4e-6}
@@ -117,6 +137,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a sample of each table")
     quick = parser.parse_args(argv).quick
+    all_lags_table(quick)
     inverse_table(quick)
     readout_table(quick)
     for norm in (Norm.SUP, Norm.L2, Norm.L1):

@@ -254,13 +254,15 @@ def with_bound(problem: Problem, result: KernelFit, bound: Claim, form: Dtype | 
 
 
 def _or_of_the_proof(problem: Problem, result: KernelFit, bound: Claim) -> KernelFit:
-    """The sum of heads behind a proof by zero counting, where it is the better fit: it was found in
-    more digits than programs have.
+    """The sum of heads behind a proof by zero counting or by a squeeze of rates, where it is the
+    better fit: it was found in more digits than programs have.
     """
     held = bound.evidence
-    if held.get("kind") != "zeros" or held["heads"] != result.heads:
+    kind = held.get("kind")
+    if kind not in ("zeros", "squeeze") or held["heads"] != result.heads:
         return result
-    rates, coefficients = np.array(held["rates"]), np.array(held["coefficients"])
+    drawn = held["above"][-1][1:] if kind == "squeeze" else (held["rates"], held["coefficients"])
+    rates, coefficients = (np.array(numbers, dtype=np.float64) for numbers in drawn)
     found = HeadSum.of(problem.family, rates, coefficients)
     if not found.within(problem.budget):
         return result

@@ -3,14 +3,20 @@
 import dataclasses
 import math
 
+import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
 from headcount.core.claims import Claim, Lags
 from headcount.memory.kernels import Exponential, Power
+from headcount.theory.balls import precision
 from headcount.theory.bounds import Effort, check, lower_bound
+from headcount.theory.bounds.check_squeeze import added_up
 from headcount.theory.bounds.squeeze import is_tight, squeeze_claim
+from headcount.theory.fit import fit_heads
 from headcount.theory.heads import family
+from headcount.theory.measure import measure
 from headcount.theory.problem import Norm, Problem
 
 
@@ -47,6 +53,42 @@ def test_many_heads(heads, within):
     claim = claim_of(0.3, heads)
     assert check(claim)
     assert claim.value <= reached(claim) < within * claim.value
+
+
+@pytest.mark.parametrize(("exponent", "heads"), [(1.2, 2), (1.5, 1), (1.5, 3), (2.0, 4), (3.0, 3)])
+def test_a_proof_about_all_lags_goes_on_to_far_ones(exponent, heads):
+    problem = Problem(Power(exponent), family("lin"))
+    found = measure(problem, fit_heads(problem, heads).head_sum).l1
+    claim = squeeze_claim(problem, heads, found)
+    assert claim is not None
+    assert check(claim)
+    assert is_tight(claim)
+    assert claim.value <= found < 1.1 * claim.value
+    first, stop = claim.evidence["lags"]
+    assert stop > problem.length or exponent == 3.0
+    nearer = {**claim.evidence, "lags": (first, stop - 1)}
+    assert not check(dataclasses.replace(claim, evidence=nearer, value=claim.value * 1.001))
+    assert not check(dataclasses.replace(claim, value=claim.value * 1.000001))
+    # no farther than allowed, and no proof about lags that do not exist
+    short = squeeze_claim(problem, heads, found, farthest=2000)
+    assert short is not None and short.evidence["lags"][1] <= 4000
+    window = dataclasses.replace(claim.scope, lags=Lags(1, 100))
+    assert not check(dataclasses.replace(claim, scope=window))
+
+
+@pytest.mark.parametrize("p", ["0.3", "1", "1.5", "4.25"])
+@pytest.mark.parametrize(("begin", "end"), [(1, 20), (3, 40_000), (17_000, 10**9), (5, 10**15)])
+def test_the_checker_adds_up_powers(p, begin, end):
+    with mpmath.workdps(60), precision(256):
+        exact = (
+            mpmath.digamma(end) - mpmath.digamma(begin)
+            if p == "1"
+            else mpmath.zeta(mpmath.mpf(p), begin) - mpmath.zeta(mpmath.mpf(p), end)
+        )
+        exponent = arb(p)
+        found = added_up(exponent, begin, end)
+        assert found.overlaps(arb(mpmath.nstr(exact, 50), 1e-40 * float(exact)))
+        assert float(found.rad()) < 1e-24 * float(found)
 
 
 def test_the_best_bound_takes_it():

@@ -13,7 +13,7 @@ from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
 from headcount.theory.bounds.branch import branch_claim
 from headcount.theory.bounds.dual import dual_claim
-from headcount.theory.bounds.squeeze import is_tight, squeeze_claim
+from headcount.theory.bounds.squeeze import FARTHEST, is_tight, squeeze_claim
 from headcount.theory.bounds.theorem_a import heads_claim
 from headcount.theory.bounds.weight import budget_claim
 from headcount.theory.bounds.zeros import zeros_claim
@@ -24,7 +24,9 @@ NEARLY_ALL = 1e-9  # an exact bound this close to the kernel's own norm leaves n
 WORTH_PROVING = 1e-4  # of what is reached: less says next to nothing about it
 NEAR = 1.01  # what is reached over what is proved
 
-QUICK_HEADS = 10  # a squeeze of rates of more heads takes longer than the search for a fit
+# a squeeze of rates of more heads, or to lags 10^n with more than so many heads times n, takes
+# longer than the search for a fit
+QUICK_HEADS, QUICK_FAR = 10, 32
 
 
 class Effort(enum.StrEnum):
@@ -67,7 +69,7 @@ def lower_bound(
             wanted = _best(found).value
             if math.isfinite(reached):
                 wanted = max(wanted, WORTH_PROVING * reached)
-            found.append(_by_heads(problem, heads, effort, wanted))
+            found.append(_by_heads(problem, heads, effort, wanted, reached))
         settled = _settled(_best(found), reached)
         if heads is not None and aims(problem, heads, effort) and not settled:
             found.append(branch_claim(problem, heads, SPLITS[effort][heads], reached))
@@ -88,12 +90,15 @@ def _settled(best: Claim, reached: float) -> bool:
     return reached <= NEAR * best.value or (best.method == "squeeze" and is_tight(best))
 
 
-def _by_heads(problem: Problem, heads: int, effort: Effort, wanted: float) -> Claim | None:
+def _by_heads(
+    problem: Problem, heads: int, effort: Effort, wanted: float, reached: float
+) -> Claim | None:
     """Any kernel, any weights: the squeeze where it applies, else zero counting, which is given up
     where it cannot exceed `wanted`.
     """
     deep = effort is Effort.DEEP or heads <= QUICK_HEADS
-    squeezed = squeeze_claim(problem, heads) if deep else None
+    farthest = FARTHEST if effort is Effort.DEEP else int(10 ** min(QUICK_FAR / heads, 15))
+    squeezed = squeeze_claim(problem, heads, reached, farthest) if deep else None
     if squeezed is not None and is_tight(squeezed):
         return squeezed
     if problem.interpolated_by(heads):

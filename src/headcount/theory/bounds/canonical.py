@@ -13,6 +13,7 @@ Nothing here is trusted: `squeeze` proves what it uses, in balls.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -51,6 +52,7 @@ def touching(rates: Sequence[arb], first: int) -> Conditions:
     bases = [(-b).exp() for b in rates]
     rest = [1 / (1 - x) for x in bases]
 
+    @functools.cache  # few places move from round to round
     def at(k: int) -> list[tuple[arb, arb]]:
         found = []
         for x, r in zip(bases, rest, strict=True):

@@ -285,12 +285,13 @@ def _added(coefficients: list[float], curves: list[list[arb]], s: int) -> arb:
 def _squeeze(case: _Case, c: Evidence) -> bool:
     H, (first, stop) = int(c["heads"]), (int(s) for s in c["lags"])
     scope, most = case.scope, case.scope.heads
-    power = isinstance(case.kernel, Power) and isinstance(case.family, Lin)
     counted = case.exists(first) and case.exists(stop - 1) and scope.norm is Norm.L1
-    if not (power and counted) or most is None or not 1 <= most <= H:
+    if not (isinstance(case.kernel, Power) and isinstance(case.family, Lin) and counted):
+        return False
+    if most is None or not 1 <= most <= H:
         return False
     with check_precision(H):
-        proved = squeezed(kernel_values(case.kernel, stop), first, stop, c)
+        proved = squeezed(arb(case.kernel.exponent), first, stop, c)
         return proved is not None and bool(arb(case.value) <= proved)
 
 

@@ -1,7 +1,8 @@
 """Re-verify a squeeze of rates (`squeeze` has the theorem), with code of its own.
 
 Sums over lags are telescoped: (1 - x) sum_s y(s) x^s has terms only where y changes, and the
-unknowns are the values y(T_i) themselves. The slow limit is solved in exact fractions.
+unknowns are the values y(T_i) themselves. The slow limit is solved in exact fractions. Sums of w
+are added up lag by lag, and by Euler and Maclaurin far out.
 
 What must hold, for H heads and the lags first..stop-1:
 
@@ -22,21 +23,21 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from headcount.theory.balls import precision
 
-LONGEST = 2**14  # lags
+SINGLE = 2**14  # lags that are added up one by one
+FARTHEST = 2**60
 
 
-def squeezed(rho: Sequence[arb], first: int, stop: int, c: Mapping[str, Any]) -> arb | None:
-    """A lower bound of the l1 error over the lags first..stop-1 of the power law `rho`, for
-    c["heads"] lin heads; None where the evidence does not show one. `rho` at twice 64 bits per
-    head or more."""
+def squeezed(p: arb, first: int, stop: int, c: Mapping[str, Any]) -> arb | None:
+    """A lower bound of the l1 error over the lags first..stop-1 of the power law s^-p, for
+    c["heads"] lin heads; None where the evidence does not show one."""
     H = int(c["heads"])
-    if not (H >= 1 and 1 <= first and first + 2 * H < stop <= min(LONGEST, len(rho))):
+    if not (H >= 1 and 1 <= first and first + 2 * H < stop <= FARTHEST):
         return None
     above, below = [[_round(r, H, first, stop) for r in c[side]] for side in ("above", "below")]
     fastest = tuple(range(first, first + 2 * H))
     if not above or not below or above[0][0] != fastest or not _slowest(below[0][0], first, stop):
         return None
-    if not (_chain(rho, above, -1, first, stop) and _chain(rho, below, 1, first, stop)):
+    if not (_chain(p, above, -1, first, stop) and _chain(p, below, 1, first, stop)):
         return None
     ends = [x for pair in zip(below[-1][1], above[-1][1], strict=True) for x in pair]
     if not all(x < y for x, y in itertools.pairwise(ends)):
@@ -45,12 +46,25 @@ def squeezed(rho: Sequence[arb], first: int, stop: int, c: Mapping[str, Any]) ->
     y = _values(_crossing(ends), places, first, stop)
     if not all(abs(v) < 1 for v in y):
         return None
-    at = dict(zip(places, y, strict=True))
-    total, sign = arb(0), 1
-    for s in range(first, stop):
-        total += at.get(s, sign) * rho[s]
-        sign = -sign if s in at else sign
-    return total
+    blocks = [s * added_up(p, b + first, e + first) for s, b, e in _edges(places, first, stop)]
+    return sum((v * arb(t) ** -p for v, t in zip(y, places, strict=True)), sum(blocks, arb(0)))
+
+
+def added_up(p: arb, begin: int, end: int) -> arb:
+    """s^-p over begin..end-1. Far out by Euler and Maclaurin: derivatives of s^-p keep their signs,
+    so that what is left out is smaller than the first term of it."""
+    far = max(begin, min(end, SINGLE))
+    total = sum((arb(s) ** -p for s in range(begin, far)), arb(0))
+    if far == end:
+        return total
+    a, b = arb(far), arb(end)
+    total += (b / a).log() if p == 1 else (b ** (1 - p) - a ** (1 - p)) / (1 - p)
+    total += (a**-p - b**-p) / 2
+    change, order = [], p
+    for k in (1, 3, 5):  # of the derivatives
+        change.append(order * (a ** -(p + k) - b ** -(p + k)))
+        order = order * (p + k) * (p + k + 1)
+    return total + change[0] / 12 - change[1] / 720 + arb(0, abs(change[2]).upper() / 30240)
 
 
 _Round = tuple[tuple[int, ...], list[arb], list[arb]]
@@ -74,21 +88,21 @@ def _places(places: Sequence[Any], H: int, first: int, stop: int) -> tuple[int, 
     return found
 
 
-def _chain(rho: Sequence[arb], rounds: list[_Round], side: int, first: int, stop: int) -> bool:
+def _chain(p: arb, rounds: list[_Round], side: int, first: int, stop: int) -> bool:
     """Does each round follow from the one before?"""
     for before, after in itertools.pairwise(rounds):
         y = _values(_touching(before[1]), after[0], first, stop)
         if not all(abs(v) < 1 for v in y):
             return False
-    return all(_beyond(rho, r, side) for r in rounds)
+    return all(_beyond(p, r, side) for r in rounds)
 
 
-def _beyond(rho: Sequence[arb], r: _Round, side: int) -> bool:
+def _beyond(p: arb, r: _Round, side: int) -> bool:
     """Does w - g alternate at the places, + first from below, - first from above?"""
     sign = side
     for t in r[0]:
         drawn = sum((a * (-b * t).exp() for b, a in zip(r[1], r[2], strict=True)), arb(0))
-        if not sign * (rho[t] - drawn) > 0:
+        if not sign * (arb(t) ** -p - drawn) > 0:
             return False
         sign = -sign
     return True

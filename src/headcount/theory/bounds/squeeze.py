@@ -70,12 +70,15 @@ from headcount.theory.heads import Lin
 from headcount.theory.problem import Problem
 
 REF = Ref("headcount", "squeeze of rates (docs/proved.md#squeeze)")
-MOST_LAGS = 8192
+FARTHEST = 2**50  # the last lag: doubles hold places before it exactly
+BEYOND = 0.01  # of the error: what the lags that a proof about all lags leaves out may hold
+GUESS = 0.01  # of the kernel's norm: the error where none is known
 MOST_HEADS = 16
-MOST_ROUNDS = 80
+MOST_ROUNDS = 400
+MARGIN = 1e-12  # relative, so that a checker with other sums has room
 SHIFTS = (1e-6, 1e-4, 1e-2)  # of places, relative, so that signs are certain
 DIGITS = 20
-TIGHT = 1.1
+TIGHT, SINGLE = 1.1, 4096  # lags that are looked at one by one
 STARTS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # rates raised by this have signs at the first lags
 
 # One round: places that bound tau, then rates and coefficients of a sum beyond them.
@@ -83,40 +86,65 @@ STARTS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)  # rates raised by this have signs
 Round = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def squeeze_claim(problem: Problem, heads: int) -> Claim | None:
-    """The certified lower bound; None where it does not apply or a path was lost."""
-    kernel, first, stop = problem.kernel, problem.first_lag, problem.length
+def squeeze_claim(
+    problem: Problem, heads: int, reached: float = math.inf, farthest: int = FARTHEST
+) -> Claim | None:
+    """The certified lower bound; None where it does not apply or every path was lost. `reached` is
+    the error of heads that are known: a proof about all lags goes on to those beyond which little
+    of it lies, but not beyond the `farthest`.
+    """
+    kernel, first = problem.kernel, problem.first_lag
     fits = isinstance(kernel, Power) and isinstance(problem.family, Lin)
-    fits = fits and problem.norm is Norm.L1 and first >= 1 and heads <= MOST_HEADS
-    if not fits or not 2 * heads + 1 < stop - first <= MOST_LAGS:
+    if not fits or problem.norm is not Norm.L1 or first < 1 or heads > MOST_HEADS:
         return None
     assert isinstance(kernel, Power)
-    try:
-        with precision(bits(heads)):
-            above, below = _rounds(kernel.exponent, heads, first, stop)
-            places, value = _value(kernel.exponent, above[-1], below[-1], first, stop)
-    except Lost:
-        return None
-    evidence = {
-        "kind": "squeeze", "heads": heads, "lags": (first, stop),
-        "above": above, "below": below, "places": places,
-    }  # fmt: skip
-    proved = {
-        "heads": heads, "weight": math.inf, "lowest_rate": 0.0, "lags": Lags(first, stop),
-    }  # fmt: skip
-    return problem.at_least(value, "squeeze", REF, evidence, **proved)
+    stop = max(problem.length, min(farthest, _stop(problem, kernel.exponent, reached)))
+    # a path that is lost to one last lag is found to another
+    ends = (stop, stop * 3 // 4, stop // 3, math.isqrt(stop), problem.length)
+    for end in dict.fromkeys(ends if stop > problem.length else (stop,)):
+        if end < problem.length or 2 * heads + 1 >= end - first:
+            continue
+        try:
+            with precision(bits(heads)):
+                above, below = _rounds(kernel.exponent, heads, first, end)
+                places, value = _value(kernel.exponent, above[-1], below[-1], first, end)
+        except Lost:
+            continue
+        evidence = {
+            "kind": "squeeze", "heads": heads, "lags": (first, end),
+            "above": above, "below": below, "places": places,
+        }  # fmt: skip
+        proved = {
+            "heads": heads, "weight": math.inf, "lowest_rate": 0.0, "lags": Lags(first, end),
+        }  # fmt: skip
+        return problem.at_least(value, "squeeze", REF, evidence, **proved)
+    return None
+
+
+def _stop(problem: Problem, p: float, reached: float) -> int:
+    """The end of the lags that a proof would use. None takes time of its own; rounds grow with
+    the logarithm of all."""
+    if not problem.tail_counts:
+        return problem.length
+    error = reached if math.isfinite(reached) else GUESS * float(problem.target.sum())
+    log = -math.log(max(BEYOND * error * (p - 1), 1e-300)) / (p - 1)  # w sums to the rest beyond
+    return max(problem.length, math.ceil(math.exp(min(log, math.log(FARTHEST)))))
 
 
 def is_tight(claim: Claim) -> bool:
-    """Does the last sum of the squeeze itself come within a tenth of the bound?"""
+    """Does the last sum of the squeeze itself come within a tenth of the bound? In doubles, far
+    lags block by block."""
     first, stop = claim.evidence["lags"]
-    lags = np.arange(first, stop, dtype=np.float64)
+    near = min(stop, SINGLE)
+    far = np.unique(np.geomspace(near, stop, SINGLE).round()) if stop > near else np.array([stop])
+    edges = np.concatenate([np.arange(first, near, dtype=np.float64), far])
+    lags = (edges[:-1] + edges[1:] - 1) / 2
     _, rates, coefficients = claim.evidence["above"][-1]
     drawn = sum(
         float(a) * np.exp(-float(b) * lags) for b, a in zip(rates, coefficients, strict=True)
     )
     assert isinstance(claim.subject, Power)
-    left = float(np.abs(lags**-claim.subject.exponent - drawn).sum())
+    left = float(np.abs(lags**-claim.subject.exponent - drawn) @ np.diff(edges))
     return left <= TIGHT * claim.value
 
 
@@ -228,8 +256,14 @@ def _value(
     v = shares(at, places, stop)
     total, sign, begin = arb(0), 1, first
     for k, share in zip(places, v, strict=True):
-        block = sum((arb(s) ** -arb(p) for s in range(begin, k)), arb(0))
-        total += sign * (block + (2 * share - 1) * arb(k) ** -arb(p))
+        total += sign * (_sum(p, begin, k) + (2 * share - 1) * arb(k) ** -arb(p))
         sign, begin = -sign, k + 1
-    total += sum((arb(s) ** -arb(p) for s in range(begin, stop)), arb(0))
-    return tuple(places), round_down(total)
+    total += _sum(p, begin, stop)
+    return tuple(places), round_down(total * (1 - arb(MARGIN)))
+
+
+def _sum(p: float, begin: int, end: int) -> arb:
+    """w over begin..end-1, by Hurwitz's zeta function."""
+    if p == 1:
+        return arb(end).digamma() - arb(begin).digamma()
+    return arb(p).zeta(arb(begin)) - arb(p).zeta(arb(end))

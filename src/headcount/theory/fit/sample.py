@@ -30,8 +30,11 @@ GROWTH = 0.05  # length of a block relative to its lag
 SMOOTH = 1e-3  # a thin sample must interpolate the target this well (relative l1)
 # blocks beyond the window begin here at the earliest, where Euler-Maclaurin is accurate
 LEAST_LAGS = 64
-BLOCKS = 38  # beyond the window, up to e^107 times it
-WIDEST, REACH = 1.5, 107.0  # logarithm of the ratio of a block's ends for log heads, and of all
+# Logarithms of the ratio of a block's ends, beyond the window: of the first, how they grow, of the
+# widest for log heads, of the widest where the kernel's tail counts, and of all together. Tails are
+# met by lin heads one after the other, and change their sign in between.
+FIRST, LONGER, WIDEST, CLOSE, REACH = 0.08, 1.15, 1.5, 0.2, 107.0
+FAINT = 1e-4  # of the kernel's tail: what lies beyond does not count
 NEGLIGIBLE = 1e-60  # of a curve that begins at 1
 FAR = 64  # the target's blocks beyond the window are summed lag by lag up to this multiple of it
 
@@ -236,10 +239,14 @@ def _tail_edges(problem: Problem, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Blocks beyond the window: lengthening ratios, the last one without end in l1."""
     if not problem.tail_counts:
         return np.zeros(0), np.zeros(0)
-    steps = 0.08 * 1.15 ** np.arange(BLOCKS)
-    if not problem.decay.geometric:  # tails of many log heads change sign far out
-        steps = np.minimum(steps, WIDEST)
-        steps = np.append(steps, np.full(int((REACH - steps.sum()) / WIDEST), WIDEST))
+    steps, width, whole = [FIRST], FIRST, problem.kernel.tail(length)
+    while (reach := math.fsum(steps)) < REACH - (0 if problem.decay.geometric else WIDEST):
+        width *= LONGER
+        if not problem.decay.geometric:  # tails of many log heads change sign far out
+            width = min(width, WIDEST)
+        elif problem.kernel.tail(int(length * math.exp(reach))) > FAINT * whole:
+            width = min(width, CLOSE)
+        steps.append(width)
     ratios = np.exp(np.cumsum(steps))
     edges = np.floor(length * np.concatenate([[1.0], ratios]))
     last = np.inf if problem.norm is Norm.L1 else edges[-1] * 4

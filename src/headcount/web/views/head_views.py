@@ -172,7 +172,8 @@ def _branch(held: dict[str, Any], first: int) -> dict[str, Any]:
 def _squeeze(held: dict[str, Any], first: int) -> dict[str, Any]:
     """Signs over lags that change at the places; at a place itself a share between them."""
     places = np.array(held["places"])
-    lags = np.arange(held["lags"][0], held["lags"][1])[:DENSE_LAGS]
+    begin, stop = held["lags"]
+    lags = np.arange(begin, min(stop, begin + DENSE_LAGS))
     signs = (-1.0) ** np.searchsorted(places, lags)
     y = [None if lag in places else sign for lag, sign in zip(lags, signs, strict=True)]
     return {"places": places.tolist(), "lags": lags.tolist(), "y": y}
