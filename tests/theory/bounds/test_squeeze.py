@@ -71,7 +71,8 @@ def test_a_proof_about_all_lags_goes_on_to_far_ones(exponent, heads):
     assert not check(dataclasses.replace(claim, value=claim.value * 1.000001))
     # no farther than allowed, and no proof about lags that do not exist
     short = squeeze_claim(problem, heads, found, farthest=2000)
-    assert short is not None and short.evidence["lags"][1] <= 4000
+    assert short is not None
+    assert short.evidence["lags"][1] <= 4000
     window = dataclasses.replace(claim.scope, lags=Lags(1, 100))
     assert not check(dataclasses.replace(claim, scope=window))
 

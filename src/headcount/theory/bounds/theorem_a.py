@@ -198,7 +198,5 @@ def _block_value(problem: Problem, heads: int) -> float:
         return 0.0
     late = kernel.length - 1 - problem.first_lag >= heads
     return (
-        0.5
-        if late and kernel.length + problem.used_after(heads) in problem.scope().lags
-        else 0.0
+        0.5 if late and kernel.length + problem.used_after(heads) in problem.scope().lags else 0.0
     )
