@@ -17,8 +17,11 @@ import math
 from headcount.core.claims import Claim
 from headcount.memory.kernels import Lag
 from headcount.theory.bounds import check, log10_weight, lower_bound, weight_needed
+from headcount.theory.bounds.dual import dual_claim
 from headcount.theory.bounds.weight import budget_claim
 from headcount.theory.problem import Problem
+
+ROUGHLY = 1e-2  # gap of a dual certificate that only has to exceed a tolerance
 
 
 def accepted(claim: Claim) -> bool:
@@ -61,19 +64,20 @@ def by_budget(problem: Problem, tol: float) -> Claim | None:
     """No number of heads within the problem's budget reaches the tolerance (dual certificate, a
     matter of seconds); None where that is not proved.
 
-    Tolerances that differ little ask for budgets that differ little: the proof for the next power
-    of two, which covers them all, is tried first.
+    Tolerances that differ little ask for budgets that differ little: a rough proof for the next
+    power of two, which covers them all, is tried first.
     """
-    for budget in (2.0 ** math.ceil(math.log2(problem.budget)), problem.budget):
-        claim = _within(dataclasses.replace(problem, residual=True, budget=budget))
-        if covers(claim, problem, tol):
-            return claim
-    return None
+    asked = dataclasses.replace(problem, residual=True)
+    rough = _within(dataclasses.replace(asked, budget=2.0 ** math.ceil(math.log2(problem.budget))))
+    if covers(rough, problem, tol):
+        return rough
+    claim = lower_bound(asked)
+    return claim if covers(claim, problem, tol) else None
 
 
 @functools.lru_cache(maxsize=64)
 def _within(problem: Problem) -> Claim:
-    return lower_bound(problem)
+    return dual_claim(problem, ROUGHLY)
 
 
 def weight_for(problem: Problem, tol: float) -> str:
