@@ -166,6 +166,7 @@ class Construction:
             ),
             "precision": str(self.request.precision),
             "length": self.request.length,
+            "first_position": self.draft.first,  # earlier ones have no promise
             "error_measured": {
                 "sup": self.measured.sup,
                 "mse": self.measured.mse,
