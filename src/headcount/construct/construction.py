@@ -199,7 +199,8 @@ class Construction:
         ]
         length = self.request.length
         example = short_sequence(self.target, length)
-        return save(self.model, folder, "\n".join(lines), self.spaces, length, example)
+        first = self.draft.first
+        return save(self.model, folder, "\n".join(lines), self.spaces, length, example, first)
 
     @property
     def spaces(self) -> tuple[NamedSpace, ...]:

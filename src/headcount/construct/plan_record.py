@@ -93,10 +93,18 @@ class Row:
             found.append(Need.SINK)
         if self.bias == "peak" or "peak-tmx" in self.attention:
             found.append(Need.PEAK)
-        decays = self.bias in ("lin", "log", "log1p") and self.attention == "dp-free"
-        if self.request.normaliser == "softmax" and decays:
+        if self.request.normaliser == "softmax" and self._of_one_length:
             found.append(Need.ONE_LENGTH)
         return tuple(found)
+
+    @property
+    def _of_one_length(self) -> bool:
+        """Is only the last position of the longest sequences promised? Where there is no model yet:
+        would it be?
+        """
+        if self.draft is not None:
+            return self.draft.first >= self.request.length > 1
+        return self.bias in ("lin", "log", "log1p") and self.attention == "dp-free"
 
     @property
     def familiar(self) -> str | None:

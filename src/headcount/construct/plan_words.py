@@ -28,6 +28,8 @@ def named(row: "Row") -> str:
 
 def sentence(plan: "Plan", target: str) -> str:
     """What to take, and what is proved out of reach; no stronger than the claims."""
+    from headcount.construct.plan_record import Need  # the plan imports its words
+
     best, what = plan.recommended, f"{target} to {plan.tol:g}"
     out = [row for row in plan.rows if row.reachable is False]
     cannot = ""
@@ -48,6 +50,8 @@ def sentence(plan: "Plan", target: str) -> str:
     each = " each" if a.layers > 1 else ""
     told = f"{where} with {counted(a.heads, f'{named(best)} head')}{each} reach"
     told += "es" if a.layers == 1 else ""
+    if Need.ONE_LENGTH in best.needs:
+        what += f" at the end of sequences of exactly {best.request.length} tokens"
     return f"{told} {what}" + (f"; {cannot}." if cannot else ".")
 
 

@@ -212,6 +212,47 @@ SECTIONS: dict[str, tuple[Term, ...]] = {
             "**Certificate** (evidence): data from which an independent checker confirms a claim.",
         ),
         Term(
+            ("at least", "lower bound"),
+            "**At least** (lower bound): no heads of the kind that the claim's scope names have a "
+            "smaller error, found or not. Over some lags only, it holds for more lags too.",
+        ),
+        Term(
+            ("theorem a", "theorem-a"),
+            "**Theorem A** (`theorem-a`): an isolated lag T takes T + 1 lin heads (T log heads); "
+            "fewer are no better than none. Its proof is in `theory/bounds/theorem_a.py`.",
+        ),
+        Term(
+            ("dual", "dual bound"),
+            "**Dual** (dual bound): a test sequence on which the kernel is large and every sum of "
+            "heads within the budget small: no number of heads does better.",
+        ),
+        Term(
+            ("zero counting", "zero-counting"),
+            "**Zero counting** (`zero-counting`): a sum of H heads less another one changes sign "
+            "at most 2H − 1 times, so none beats a sum whose error changes sign more often, on "
+            "blocks of lags.",
+        ),
+        Term(
+            ("squeeze",),
+            "**Squeeze**: power laws by lin heads. Improving a sum moves its rates in one "
+            "direction, so the best ones are caught between rates from above and from below.",
+        ),
+        Term(
+            ("branches", "branch"),
+            "**Branches**: a search tree over signs and rates of a few heads; each leaf is "
+            "excluded by a test sequence of its own.",
+        ),
+        Term(
+            ("front",),
+            "**Front**: the rows of a plan that no other row beats in layers, heads, neurons, "
+            "parameters and error at once.",
+        ),
+        Term(
+            ("tail",),
+            "**Tail**: what lies beyond the lags that are handled one by one; its sum is known in "
+            "closed form or bounded.",
+        ),
+        Term(
             ("floor",),
             "**Floor**: a lower bound of the loss of an architecture, before anything is trained.",
         ),

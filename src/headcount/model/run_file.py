@@ -53,15 +53,18 @@ def run_file(
     tokens: str,
     length: int,
     example: Sequence[Any] = (),
+    first: int = 1,
 ) -> str | None:
     """The text of `run.py` for a model of these parts (part → class name); None where one of them
     has no NumPy form (a part that was added from outside). Given no tokens, it tries the example,
-    or draws a sequence of this length where there is none.
+    or draws a sequence of this length where there is none. Positions before the `first` have no
+    promise.
     """
     if not set(classes.values()) <= set(named(template())):
         return None
     filled = {
         "PARTS": part_table(classes),
+        "FIRST": f"FIRST = {first}  # the first position with a promise",
         "EXAMPLE": f"EXAMPLE = {[*example]}",
         "VOCABULARY": f"VOCABULARY, DIM, LENGTH = {vocabulary or 0}, {dim}, {length}",
     }

@@ -69,10 +69,11 @@ def save(
     spaces: Sequence[NamedSpace] = (),
     length: int | None = None,
     example: Sequence[Any] = (),
+    first: int = 1,
 ) -> Path:
     """Write the four files; the folder appears whole or not at all. `spaces` name parts of the
     stream, for whoever looks inside; `length` is that of the sequences it was made for, `example`
-    the tokens of one, which `run.py` tries.
+    the tokens of one, which `run.py` tries; positions before the `first` have no promise.
     """
     folder = Path(folder)
     require(length is None or length > 0, f"length {length}", "1 or more", "leave it out")
@@ -81,10 +82,13 @@ def save(
     config: dict[str, Any] = {"format": FORMAT, "model": _described(model, "", arrays)}
     if spaces:
         config["spaces"] = [space.to_json() for space in spaces]
+    if first > 1:
+        config["first_position"] = first
     parts = class_names(config)
     tokens = tokens_in_words(model)
-    drawn = SAMPLED + min(reach(model), FARTHEST)
-    program = run_file(parts, *model.tokens, tokens, drawn, example)
+    drawn = max(SAMPLED + min(reach(model), FARTHEST), first)
+    tried = example if len(example) >= first else ()
+    program = run_file(parts, *model.tokens, tokens, drawn, tried, first)
     with whole_folder(folder) as work:
         (work / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         safetensors.numpy.save_file(
@@ -154,7 +158,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             "a config written by save",
             "restore the file",
         ) from None
-    _keys(config, ("format", "model", "spaces"), "config.json", optional=("spaces",))
+    beside = ("spaces", "first_position")
+    _keys(config, ("format", "model", *beside), "config.json", optional=beside)
     require(
         config["format"] == FORMAT and not isinstance(config["format"], bool),
         f"config format {shown(config['format'])}",
@@ -168,7 +173,19 @@ def read_config(folder: Path) -> dict[str, Any]:
         "names with coordinates, layer, part and holds",
         "restore config.json",
     )
+    first = config.get("first_position", 1)
+    require(
+        isinstance(first, int) and not isinstance(first, bool) and first >= 1,
+        f"config.json has the first position {shown(first)}",
+        "a whole number from 1 on",
+        "restore config.json",
+    )
     return config
+
+
+def first_position(folder: str | Path) -> int:
+    """From which position on the answers of a saved model are promised."""
+    return int(read_config(Path(folder)).get("first_position", 1))
 
 
 def _names_a_space(space: Any) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str, str]  # name, value, sentence
 MOST_SHOWN = 64  # heads in a table
+FAR = 1.1  # fit over bound: told as a factor from here on
 
 
 def counted(fit: "KernelFit") -> str:
@@ -92,9 +93,16 @@ def _bound(fit: "KernelFit") -> Row:
         asked = "no lower bound was asked for"
         return name, "-", asked if decays else f"no lower bound is known for {fit.bias}"
     if bound.value == 0:
-        return name, "0", "no positive lower bound is known here"
+        return name, "0", "no lower bound worth showing was found: none, or far below the fit"
     shown = rounded(bound.value, 4, up=False)
     said = f"no such heads come closer: {phrase(bound.scope)}; {bound.method} ({bound.status})"
+    if fit.window is None and bound.scope.lags.stop is not None:
+        said += "; what these lags alone cost, all lags cost too"
+    ratio = fit.error[fit.norm] / bound.value
+    if ratio >= FAR:
+        said += f"; the fit is {rounded(ratio, 3, up=True)} times this"
+    elif ratio > 1:
+        said += f"; the fit is within {rounded(100 * (ratio - 1), 2, up=True)}% of it"
     return name, shown, said
 
 

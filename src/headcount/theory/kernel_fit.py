@@ -418,10 +418,9 @@ def _fit_decays(
         say(f"fitting for {form}")
         head_sum, method, notes = _for_precision(problem, heads, form, head_sum, method, notes)
     if head_sum.heads < heads:
-        notes = (
-            *notes,
-            f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0",
-        )
+        none = "none of these heads helps: all have coefficient 0"
+        some = f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0"
+        notes = (*notes, some if head_sum.heads else none)
     head_sum, numbers, errors = as_returned(problem, _padded(head_sum, heads))
     if tol is not None and errors.relative[problem.norm] > tol:
         notes = (*notes, f"tol {tol:g} was not reached with {head_sum.heads} heads")

@@ -59,7 +59,7 @@ def test_many_heads(heads, within):
 def test_a_proof_about_all_lags_goes_on_to_far_ones(exponent, heads):
     problem = Problem(Power(exponent), family("lin"))
     found = measure(problem, fit_heads(problem, heads).head_sum).l1
-    claim = squeeze_claim(problem, heads, found)
+    claim = squeeze_claim(problem, heads)
     assert claim is not None
     assert check(claim)
     assert is_tight(claim)
@@ -70,7 +70,7 @@ def test_a_proof_about_all_lags_goes_on_to_far_ones(exponent, heads):
     assert not check(dataclasses.replace(claim, evidence=nearer, value=claim.value * 1.001))
     assert not check(dataclasses.replace(claim, value=claim.value * 1.000001))
     # no farther than allowed, and no proof about lags that do not exist
-    short = squeeze_claim(problem, heads, found, farthest=2000)
+    short = squeeze_claim(problem, heads, farthest=2000)
     assert short is not None
     assert short.evidence["lags"][1] <= 4000
     window = dataclasses.replace(claim.scope, lags=Lags(1, 100))
@@ -105,6 +105,25 @@ def test_it_is_for_power_laws_by_lin_heads_in_l1():
     assert squeeze_claim(Problem(Power(1.0), family("lin"), Norm.SUP, window=100), 2) is None
     assert squeeze_claim(Problem(Exponential(0.1), family("lin"), window=100), 2) is None
     assert squeeze_claim(Problem(Power(1.0), family("lin"), window=6), 3) is None
+
+
+def test_one_head_on_a_window_whose_slow_limit_has_no_strict_signs():
+    assert claim_of(1.5, 1, 1025).value >= claim_of(1.5, 1, 1024).value * 0.999
+
+
+def test_a_checker_refuses_what_is_no_claim():
+    claim = claim_of(0.5, 2, 200)
+    huge = {**claim.evidence, "heads": 10**9, "above": (), "below": (), "lags": (1, 2**59)}
+    everywhere = dataclasses.replace(claim.scope, lags=Lags(1, None), heads=10**9)
+    assert not check(dataclasses.replace(claim, scope=everywhere, evidence=huge))
+    for kind in ([], {}):
+        assert not check(forged(claim, kind=kind))
+    for value in ("x", None, 10**400):
+        assert not check(dataclasses.replace(claim, value=value))
+    for name in ("weight", "lowest_rate", "resolution"):
+        for value in ("x", None, -1.0, math.nan):
+            scope = dataclasses.replace(claim.scope, **{name: value})
+            assert not check(dataclasses.replace(claim, scope=scope))
 
 
 def forged(claim: Claim, **evidence) -> Claim:

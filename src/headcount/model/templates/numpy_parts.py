@@ -592,6 +592,7 @@ class GatedRecurrence(Part):
 # Filled in for the model at hand: its parts, and what tokens it takes.
 PARTS = {}
 VOCABULARY = DIM = LENGTH = 0
+FIRST = 1  # the first position with a promise
 EXAMPLE = []
 
 
@@ -661,6 +662,10 @@ def main():
         x, shown = example(), slice(-8, None)
         kind = "sequence of the memory" if EXAMPLE else "random sequence"
         print(f"a {kind}, {x.shape[1]} tokens; the last of them and their answers:")
+    if x.ndim != (2 if VOCABULARY else 3):
+        wanted = "[sequences, tokens]" if VOCABULARY else f"[sequences, tokens, {DIM}]"
+        print(f"error: an array of shape {[*x.shape]}; expected {wanted}", file=sys.stderr)
+        sys.exit(2)
     y = answers(x)
     if len(sys.argv) > 2:
         np.save(sys.argv[2], y)
@@ -668,7 +673,8 @@ def main():
         if len(x) > 1:
             print(f"sequence {number}")
         for t in range(len(tokens))[shown]:
-            print(f"{t + 1:6} token {plain(tokens[t])}  answer {plain(found[t])}")
+            early = "  (not promised so early)" if t + 1 < FIRST else ""
+            print(f"{t + 1:6} token {plain(tokens[t])}  answer {plain(found[t])}{early}")
 
 
 def plain(values):

@@ -69,7 +69,7 @@ def lower_bound(
             wanted = _best(found).value
             if math.isfinite(reached):
                 wanted = max(wanted, WORTH_PROVING * reached)
-            found.append(_by_heads(problem, heads, effort, wanted, reached))
+            found.append(_by_heads(problem, heads, effort, wanted))
         settled = _settled(_best(found), reached)
         if heads is not None and aims(problem, heads, effort) and not settled:
             found.append(branch_claim(problem, heads, SPLITS[effort][heads], reached))
@@ -90,15 +90,13 @@ def _settled(best: Claim, reached: float) -> bool:
     return reached <= NEAR * best.value or (best.method == "squeeze" and is_tight(best))
 
 
-def _by_heads(
-    problem: Problem, heads: int, effort: Effort, wanted: float, reached: float
-) -> Claim | None:
+def _by_heads(problem: Problem, heads: int, effort: Effort, wanted: float) -> Claim | None:
     """Any kernel, any weights: the squeeze where it applies, else zero counting, which is given up
     where it cannot exceed `wanted`.
     """
     deep = effort is Effort.DEEP or heads <= QUICK_HEADS
     farthest = FARTHEST if effort is Effort.DEEP else int(10 ** min(QUICK_FAR / heads, 15))
-    squeezed = squeeze_claim(problem, heads, reached, farthest) if deep else None
+    squeezed = squeeze_claim(problem, heads, farthest) if deep else None
     if squeezed is not None and is_tight(squeezed):
         return squeezed
     if problem.interpolated_by(heads):

@@ -58,13 +58,22 @@ class _Case:
 
 def check(claim: Claim) -> bool:
     """Does the evidence prove the claim, for the whole of its scope?"""
+    try:
+        with precision(BITS):
+            return _holds(claim)
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, RecursionError):
+        return False
+
+
+def _holds(claim: Claim) -> bool:
     scope, kind = claim.scope, claim.evidence.get("kind")
     if kind in CODES:
         return check_code(claim)
     about = isinstance(claim.subject, AbstractKernel) and scope.bias in DECAYS
     layer = scope.layers == 1 or _one_system(claim)
     plain = layer and not scope.dot_product and _recovered_or_linear(scope)
-    exact = scope.precision is None and scope.lowest_rate >= 0 and scope.resolution >= 0
+    limits = (scope.weight, scope.lowest_rate, scope.resolution)
+    exact = scope.precision is None and all(float(limit) >= 0 for limit in limits)
     lower = claim.sense is Sense.AT_LEAST and claim.status is Status.PROVED
     sane = math.isfinite(claim.value) and claim.value >= 0
     if not (about and plain and exact and lower and sane and kind in CHECKS):
@@ -74,11 +83,7 @@ def check(claim: Claim) -> bool:
     assert isinstance(claim.subject, AbstractKernel)
     assert scope.bias is not None
     case = _Case(claim.subject, DECAYS[scope.bias], scope, _for_unit_tokens(claim))
-    try:
-        with precision(BITS):
-            return bool(CHECKS[kind](case, claim.evidence))
-    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, RecursionError):
-        return False
+    return bool(CHECKS[kind](case, claim.evidence))
 
 
 def _one_system(claim: Claim) -> bool:

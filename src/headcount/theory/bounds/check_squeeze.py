@@ -24,14 +24,14 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from headcount.theory.balls import precision
 
 SINGLE = 2**14  # lags that are added up one by one
-FARTHEST = 2**60
+FARTHEST, MOST_HEADS = 2**60, 64
 
 
 def squeezed(p: arb, first: int, stop: int, c: Mapping[str, Any]) -> arb | None:
     """A lower bound of the l1 error over the lags first..stop-1 of the power law s^-p, for
     c["heads"] lin heads; None where the evidence does not show one."""
     H = int(c["heads"])
-    if not (H >= 1 and 1 <= first and first + 2 * H < stop <= FARTHEST):
+    if not (1 <= H <= MOST_HEADS and 1 <= first and first + 2 * H < stop <= FARTHEST):
         return None
     above, below = [[_round(r, H, first, stop) for r in c[side]] for side in ("above", "below")]
     fastest = tuple(range(first, first + 2 * H))

@@ -31,6 +31,7 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
     """Rates [H] for H = 1, 2, …, heads; ends early when float64 has nothing left to explain."""
     rates = np.zeros(0)
     model, error, fall, led = rate_model(data), np.inf, 0.0, 0
+    cancel = not data.family.geometric  # many log heads do, and every start may lead elsewhere
     grid = data.dictionary(80)
     atoms = data.columns(grid)  # [S, K]
     whole = float(np.linalg.norm(data.target))
@@ -56,10 +57,10 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
         best, least = rates, np.inf
         for kind in kinds:  # what led at the last level goes first, often alone
             start = data.coordinate(data.bounded(starts[kind]))
-            u, reached = descend(model, start, *(RACE if h <= FEW else ROUGH_RACE))
+            u, reached = descend(model, start, *(RACE if h <= FEW or cancel else ROUGH_RACE))
             if reached < least:
                 best, least, led = u, reached, kind
-            alone = kind == kinds[0] and (kind == SPREAD or h > MANY)
+            alone = kind == kinds[0] and not cancel and (kind == SPREAD or h > MANY)
             if alone and least <= AS_BEFORE * fall * error:
                 break
         error, fall = least, least / error

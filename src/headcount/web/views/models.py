@@ -17,7 +17,7 @@ from headcount.memory.named import unnamed
 from headcount.memory.read import Everywhere
 from headcount.model import paths
 from headcount.model.cost import count_parameters
-from headcount.model.save import load
+from headcount.model.save import first_position, load
 from headcount.model.stream import Stream
 from headcount.model.transformer import Layer, Transformer
 from headcount.web.asked import AskModel
@@ -53,7 +53,7 @@ def model_view(asked: AskModel, root: str) -> dict[str, Any]:
             assert asked.folder is not None
             folder = Root(root).inside(asked.folder)
             names, model = _names(folder), opened(folder)
-            x, exact, first = _sequence(asked, model, None), None, None
+            x, exact, first = _sequence(asked, model, None), None, first_position(folder)
         told = {"subspaces": names, "exact": exact, "first_position": first}
         return {**_sizes(model), **at_work(model, x), **told}
 
