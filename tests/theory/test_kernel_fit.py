@@ -212,3 +212,21 @@ def test_the_sum_behind_a_proof_is_taken_where_it_is_better():
     error = made.errors.absolute["sup"]
     assert made.lower_bound.value <= error < 1.001 * made.lower_bound.value
     assert error == pytest.approx(measure(made.problem, made.head_sum).sup)
+
+
+def test_the_row_of_the_bound_says_how_near_it_is_and_what_its_lags_mean():
+    from headcount.theory.fit_text import four_numbers
+
+    def told(*asked, **more):
+        rows = {name.strip(): said for name, _, said in four_numbers(fit_kernel(*asked, **more))}
+        return rows["at least"]
+
+    near = told("power:2", bias="lin", heads=2)
+    assert "all lags cost too" in near
+    assert "the fit is within" in near
+    assert "all lags cost too" not in told("power:2", bias="lin", heads=2, window=100)
+    assert "worth showing" in told("lag:2", bias="lin", heads=4)
+
+
+def test_heads_that_do_not_help_are_not_said_to_suffice():
+    assert any("none of these heads helps" in n for n in fit_kernel("lag:5", heads=3).notes)
