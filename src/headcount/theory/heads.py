@@ -133,8 +133,12 @@ class AbstractDecay(AbstractFamily):
     @abc.abstractmethod
     def block_sums(self, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """sum over start <= s < end of phi(s; b), starts >= 20, ends may be inf (rates that can be
-        summed). Complex rates, too.  [K, H]
+        summed).  [K, H]
         """
+
+    @abc.abstractmethod
+    def block_slopes(self, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """d/db of the block sums, rates above 0.  [K, H]"""
 
     @abc.abstractmethod
     def quadrature(self, length: int, slowest: float, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -276,12 +280,18 @@ class Lin(AbstractDecay):
         return (-b * start).exp() / -(-b).expm1()
 
     def block_sums(self, rates, starts, ends):
-        s, e, b = starts[:, None], ends[:, None], np.asarray(rates)[None, :]
-        count = np.where(np.isfinite(e), e - s, 0.0)
-        # the endless sum; at b = 0 all ones
-        whole = np.exp(-b * s) / np.where(b == 0, 1.0, -np.expm1(-b))
-        part = np.where(b == 0, count, -np.expm1(-b * count))
-        return whole * np.where(np.isfinite(e), part, 1.0)
+        s, count, b = starts[:, None], (ends - starts)[:, None], np.asarray(rates)[None, :]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums = np.exp(-b * s) * (np.expm1(-b * count) / np.expm1(-b))
+        return sums if b.all() else np.where(b == 0, count, sums)
+
+    def block_slopes(self, rates, starts, ends):
+        """By the derivative of the logarithm, -s + n/(e^{bn} - 1) - 1/(e^b - 1) for n lags."""
+        s, count, b = starts[:, None], (ends - starts)[:, None], np.asarray(rates)[None, :]
+        with np.errstate(invalid="ignore", over="ignore"):
+            falling = count / np.expm1(b * count)
+        falling = np.where(np.isinf(count), 0.0, falling)
+        return self.block_sums(rates, starts, ends) * (falling - s - 1 / np.expm1(b))
 
     def quadrature(self, length, slowest, count):
         edges = np.linspace(length, length + 25 / slowest, count + 1)
@@ -352,8 +362,8 @@ class AbstractPower(AbstractDecay):
         return b.zeta(arb(start))
 
     def block_sums(self, rates, starts, ends):
-        """By Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that
-        b = 1, where it is a logarithm, is an ordinary point:
+        """By Euler-Maclaurin, exact to 1e-11 of the first term, for complex rates too. The integral
+        is written so that b = 1, where it is a logarithm, is an ordinary point:
 
             int_s^e t^-b dt = s^(1-b) L g((1-b) L),   L = log(e/s),   g(z) = (e^z - 1)/z.
         """
@@ -366,6 +376,10 @@ class AbstractPower(AbstractDecay):
         slower = np.where(b == 1, 2.0, b)  # only divides where the sum has no end
         integral = np.where(ending, between, near * s / (slower - 1))
         return integral + near * _maclaurin(b, s) - np.where(ending, far * _maclaurin(b, e), 0.0)
+
+    def block_slopes(self, rates, starts, ends):
+        """By a complex step, which is exact."""
+        return self.block_sums(rates + 1e-20j, starts, ends).imag / 1e-20
 
     def quadrature(self, length, slowest, count):
         start = math.log(length + self.shift - 0.5)

@@ -54,7 +54,7 @@ def test_derivatives_are_those_of_the_columns(name, norm):
     rates = np.array([0.03, 0.4, 1.0, 2.5])
     u, eps = data.coordinate(rates), 1e-5
     up, here, down = (data.columns(data.rates_at(u + d)) for d in (eps, 0.0, -eps))
-    first, second = data.derivatives(rates)
+    first, second = data.derivatives(rates, here)
     assert first == pytest.approx((up - down) / (2 * eps), rel=1e-6, abs=1e-8)
     assert second == pytest.approx(
         (up - 2 * here + down) / eps**2, rel=2e-3, abs=2e-4 * np.abs(second).max()

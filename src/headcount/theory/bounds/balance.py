@@ -232,7 +232,7 @@ def _projected(family, rho, lags, start, weights, steps: int) -> np.ndarray:
     model = Model(
         target,
         lambda theta: weights[:, None] * family.columns(np.exp(theta), lags),
-        lambda theta: weights[:, None] * family.slopes(np.exp(theta), lags),
+        lambda theta, _: weights[:, None] * family.slopes(np.exp(theta), lags),
         lambda theta: np.clip(theta, low, high),
     )
     seen: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}

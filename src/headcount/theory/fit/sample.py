@@ -73,28 +73,25 @@ class Sample:
         """Rows of each head's curve.  [S, H]"""
         return flushed(np.concatenate([self.family.columns(rates, self.lags), self._blocks(rates)]))
 
-    def slopes(self, rates: np.ndarray) -> np.ndarray:
-        """d/du of the columns, [S, H]: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
-        m, kb = self._distances[:, None], self.unit * rates[None, :]
-        with np.errstate(over="ignore"):
-            # -m x^(m-1) (1 - x)
-            first = m * np.exp(-np.where(m == 0, 0.0, (m - 1) * kb)) * np.expm1(-kb)
-        return flushed(np.concatenate([first, self._block_slopes(rates)]))
+    def slopes(self, rates: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """d/du of these rates' columns, [S, H]: phi = x^m with x = 1 - e^u, dx/du = -(1 - x)."""
+        steep = np.expm1(self.unit * rates)  # (1 - x) / x = k db/du
+        m = self._distances[:, None]
+        first = columns[: len(m)] * (-m * steep)
+        return flushed(np.concatenate([first, self._block_slopes(rates, columns)]))
 
-    def derivatives(self, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(self, rates: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a
         difference of the first.
         """
-        m, kb = self._distances[:, None], self.unit * rates[None, :]
-        rest, slopes = -np.expm1(-kb), self.slopes(rates)  # 1 - x
-        with np.errstate(over="ignore"):
-            bends = (
-                m * (m - 1) * np.exp(np.minimum(-(m - 2) * kb, 700.0)) * rest**2 + slopes[: len(m)]
-            )
+        m, steep = self._distances[:, None], np.expm1(self.unit * rates)
+        slopes = self.slopes(rates, columns)
+        bends = columns[: len(m)] * (m * (m - 1) * steep**2) + slopes[: len(m)]
         if len(self.starts) == 0:
             return slopes, flushed(bends)
         eps = 1e-5
-        lower = self._block_slopes(self.rates_at(self.coordinate(rates) - eps))
+        before = self.rates_at(self.coordinate(rates) - eps)
+        lower = self._block_slopes(before, self.columns(before))
         return slopes, flushed(np.concatenate([bends, (slopes[len(m) :] - lower) / eps]))
 
     def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
@@ -125,17 +122,26 @@ class Sample:
         return self.distances(self.lags)
 
     def _blocks(self, rates: np.ndarray) -> np.ndarray:
-        """Block rows of each head; accepts complex rates, for derivatives.  [K, H]"""
+        """Block rows of each head.  [K, H]"""
         if self.norm is Norm.L1:
             return self.family.block_sums(rates, self.starts, self.ends)
-        lags, weights = represented(self.norm, self.starts, self.ends)
-        return weights[:, None] * np.exp(
-            -self.unit * rates[None, :] * self.distances(lags)[:, None]
-        )
+        distances, weights = self._represented
+        return weights * np.exp(-self.unit * rates[None, :] * distances)
 
-    def _block_slopes(self, rates: np.ndarray) -> np.ndarray:
-        """d/du of the blocks by a complex step in b (exact), times db/du.  [K, H]"""
-        return self._blocks(rates + 1e-20j).imag / 1e-20 * (np.expm1(self.unit * rates) / self.unit)
+    def _block_slopes(self, rates: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """d/du of the blocks.  [K, H]"""
+        if len(self.starts) == 0:
+            return columns[:0]
+        steep = np.expm1(self.unit * rates)
+        if self.norm is Norm.L1:
+            return self.family.block_slopes(rates, self.starts, self.ends) * (steep / self.unit)
+        return columns[len(self.lags) :] * (-self._represented[0] * steep)
+
+    @functools.cached_property
+    def _represented(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and weights of the lags that stand for blocks.  [K, 1] each"""
+        lags, weights = represented(self.norm, self.starts, self.ends)
+        return self.distances(lags)[:, None], weights[:, None]
 
 
 def flushed(values: np.ndarray) -> np.ndarray:

@@ -122,7 +122,7 @@ def _program(data: Sample, point: Point, radius: float, tol: float) -> _Plan:
     """The linearised program's step."""
     b, a, H = point.rates, point.coefficients, len(point.rates)
     A = data.columns(b)
-    first, second = data.derivatives(b)
+    first, second = data.derivatives(b, A)
     D = first * a
     residual = data.target - A @ a
     B = np.hstack([A, D]) / point.error  # [S, 2H]

@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.linalg import lapack
 
 from headcount.theory.fit.sample import Sample
 
@@ -36,7 +37,7 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
     atoms = data.columns(grid)  # [S, K]
     whole = float(np.linalg.norm(data.target))
     for h in range(1, heads + 1):
-        Q = np.linalg.qr(data.columns(rates))[0] if len(rates) else np.zeros((len(data.target), 0))
+        Q = _orthogonal(data.columns(rates))[0] if len(rates) else np.zeros((len(data.target), 0))
         residual = _without(Q, data.target)
         if np.linalg.norm(residual) < 1e-13 * whole:
             return
@@ -74,20 +75,21 @@ def chain(data: Sample, heads: int) -> Iterator[np.ndarray]:
 class Model:
     """H columns that depend on parameters u [P]; parameter p is one of head p mod H.
 
-    `slopes` are d/du_p of the column that owns u_p, `clamp` keeps parameters where they may be, and
-    a step moves a parameter by `reach` at most.
+    `slopes(u, columns)` are d/du_p of the column that owns u_p, `clamp` keeps parameters where they
+    may be, and a step moves a parameter by `reach` at most.
     """
 
     target: np.ndarray  # [S]
     columns: Callable[[np.ndarray], np.ndarray]  # [S, H]
-    slopes: Callable[[np.ndarray], np.ndarray]  # [S, P]
+    slopes: Callable[[np.ndarray, np.ndarray], np.ndarray]  # [S, P]
     clamp: Callable[[np.ndarray], np.ndarray]  # [P]
     reach: np.ndarray | float = 1.0
 
     def projection(self, u: np.ndarray) -> "Projection":
         """The heads at these parameters with their best coefficients."""
-        Q, R = np.linalg.qr(self.columns(u))
-        return Projection(self, u, Q, R, _without(Q, self.target))
+        columns = self.columns(u)
+        Q, R = _orthogonal(columns)
+        return Projection(self, u, columns, Q, R, _without(Q, self.target))
 
     def projected(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residual [S] after the best coefficients, and Kaufman's Jacobian [S, P]."""
@@ -101,6 +103,7 @@ class Projection:
 
     model: Model
     u: np.ndarray  # [P]
+    columns: np.ndarray  # [S, H]
     Q: np.ndarray  # [S, H]
     R: np.ndarray  # [H, H]
     residual: np.ndarray  # [S]
@@ -112,7 +115,7 @@ class Projection:
         R = self.R + np.diag(np.where(diagonal < least, least, 0.0))
         a = np.linalg.solve(R, self.Q.T @ self.model.target)
         owned = np.tile(a, len(self.u) // len(a))
-        return -_without(self.Q, self.model.slopes(self.u) * owned)
+        return -_without(self.Q, self.model.slopes(self.u, self.columns) * owned)
 
 
 def descend(
@@ -148,7 +151,7 @@ def _step(residual: np.ndarray, jacobian: np.ndarray, damping: float) -> np.ndar
     scale = np.maximum(scale, 1e-8 * scale.max(initial=0.0) + 1e-300)
     rows = np.concatenate([jacobian / scale, np.sqrt(damping) * np.eye(count)])
     right = np.concatenate([-residual, np.zeros(count)])
-    return np.linalg.lstsq(rows, right, rcond=None)[0] / scale
+    return lapack.dgels(rows, right)[1][:count] / scale
 
 
 def rate_model(data: Sample) -> Model:
@@ -156,7 +159,7 @@ def rate_model(data: Sample) -> Model:
     return Model(
         data.target,
         lambda u: data.columns(data.rates_at(u)),
-        lambda u: data.slopes(data.rates_at(u)),
+        lambda u, columns: data.slopes(data.rates_at(u), columns),
         lambda u: data.coordinate(data.rates_at(u)),
     )
 
@@ -173,6 +176,13 @@ def spread(
         np.sort(data.coordinate(rates)),
     )
     return [data.rates_at(u * stretch) for stretch in stretches]
+
+
+def _orthogonal(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Q [S, H] and R [H, H] of at most S columns."""
+    reflectors, tau, _, _ = lapack.dgeqrf(columns)
+    R = np.triu(reflectors[: columns.shape[1]])
+    return lapack.dorgqr(reflectors, tau, overwrite_a=True)[0], R
 
 
 def _without(Q: np.ndarray, columns: np.ndarray) -> np.ndarray:
