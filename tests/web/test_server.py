@@ -58,7 +58,7 @@ def test_a_client_that_leaves_ends_its_work(address):
     async def leave():
         host, port, _ = address
         before = service.pool.ended
-        body = b'{"kernel": "osc:0.05,0.3", "heads": 12, "budget": 1e4}'
+        body = b'{"kernel": "power:1.1", "heads": 20}'
         head = (
             f"POST /api/fit HTTP/1.1\r\nHost: {host}:{port}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

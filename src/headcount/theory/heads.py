@@ -137,8 +137,10 @@ class AbstractDecay(AbstractFamily):
         """
 
     @abc.abstractmethod
-    def block_slopes(self, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """d/db of the block sums, rates above 0.  [K, H]"""
+    def block_slopes(
+        self, rates: np.ndarray, starts: np.ndarray, ends: np.ndarray, sums: np.ndarray
+    ) -> np.ndarray:
+        """d/db of these block sums, rates above 0.  [K, H]"""
 
     @abc.abstractmethod
     def quadrature(self, length: int, slowest: float, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -285,13 +287,13 @@ class Lin(AbstractDecay):
             sums = np.exp(-b * s) * (np.expm1(-b * count) / np.expm1(-b))
         return sums if b.all() else np.where(b == 0, count, sums)
 
-    def block_slopes(self, rates, starts, ends):
+    def block_slopes(self, rates, starts, ends, sums):
         """By the derivative of the logarithm, -s + n/(e^{bn} - 1) - 1/(e^b - 1) for n lags."""
         s, count, b = starts[:, None], (ends - starts)[:, None], np.asarray(rates)[None, :]
         with np.errstate(invalid="ignore", over="ignore"):
             falling = count / np.expm1(b * count)
         falling = np.where(np.isinf(count), 0.0, falling)
-        return self.block_sums(rates, starts, ends) * (falling - s - 1 / np.expm1(b))
+        return sums * (falling - s - 1 / np.expm1(b))
 
     def quadrature(self, length, slowest, count):
         edges = np.linspace(length, length + 25 / slowest, count + 1)
@@ -362,24 +364,32 @@ class AbstractPower(AbstractDecay):
         return b.zeta(arb(start))
 
     def block_sums(self, rates, starts, ends):
-        """By Euler-Maclaurin, exact to 1e-11 of the first term, for complex rates too. The integral
-        is written so that b = 1, where it is a logarithm, is an ordinary point:
+        """By Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that
+        b = 1, where it is a logarithm, is an ordinary point:
 
             int_s^e t^-b dt = s^(1-b) L g((1-b) L),   L = log(e/s),   g(z) = (e^z - 1)/z.
         """
-        s, e, b = starts[:, None] + self.shift, ends[:, None], np.asarray(rates)[None, :]
-        ending = np.isfinite(e)
-        e = np.where(ending, e + self.shift, s)  # an endless block's end is not used below
-        near, far = np.exp(-b * np.log(s)), np.exp(-b * np.log(e))
-        L = np.log(e / s)
-        between = near * s * L * _mean_exponential((1 - b) * L)
-        slower = np.where(b == 1, 2.0, b)  # only divides where the sum has no end
-        integral = np.where(ending, between, near * s / (slower - 1))
-        return integral + near * _maclaurin(b, s) - np.where(ending, far * _maclaurin(b, e), 0.0)
+        s, e, b = starts[:, None] + self.shift, ends[:, None] + self.shift, rates[None, :]
+        near, last = np.exp(-b * np.log(s)), len(s) - int(np.isinf(e[-1:]).sum())
+        sums = near * _maclaurin(b, s)
+        L = np.log(e[:last] / s[:last])
+        sums[:last] += near[:last] * s[:last] * L * _mean_exponential((1 - b) * L)
+        sums[:last] -= np.exp(-b * np.log(e[:last])) * _maclaurin(b, e[:last])
+        sums[last:] += near[last:] * s[last:] / (b - 1)
+        return sums
 
-    def block_slopes(self, rates, starts, ends):
-        """By a complex step, which is exact."""
-        return self.block_sums(rates + 1e-20j, starts, ends).imag / 1e-20
+    def block_slopes(self, rates, starts, ends, sums):
+        """Of the same terms; g'/g = 1/2 + (coth y - 1/y)/2 at y = z/2."""
+        s, e, b = starts[:, None] + self.shift, ends[:, None] + self.shift, rates[None, :]
+        near, last = np.exp(-b * np.log(s)), len(s) - int(np.isinf(e[-1:]).sum())
+        slopes = near * _maclaurin_slope(b, s)
+        L = np.log(e[:last] / s[:last])
+        z = (1 - b) * L
+        integral = near[:last] * s[:last] * L * _mean_exponential(z)
+        slopes[:last] -= integral * (np.log(s[:last]) + L / 2 * (1 + _langevin(z / 2)))
+        slopes[:last] -= np.exp(-b * np.log(e[:last])) * _maclaurin_slope(b, e[:last])
+        slopes[last:] -= near[last:] * s[last:] * (np.log(s[last:]) * (b - 1) + 1) / (b - 1) ** 2
+        return slopes
 
     def quadrature(self, length, slowest, count):
         start = math.log(length + self.shift - 0.5)
@@ -539,18 +549,26 @@ def _finite_powers(rate: float, length: int, bits: int) -> list[arb]:
 
 def _maclaurin(b: np.ndarray, s: np.ndarray) -> np.ndarray:
     """(sum_{t >= s} t^-b - integral) s^b, without the integral."""
-    return (
-        0.5
-        + b / (12 * s)
-        - b * (b + 1) * (b + 2) / (720 * s**3)
-        + b * (b + 1) * (b + 2) * (b + 3) * (b + 4) / (30240 * s**5)
-    )
+    third = b * (b + 1) * (b + 2)
+    fifth = third * (b + 3) * (b + 4)
+    return 0.5 + b * (1 / (12 * s)) - third * (1 / (720 * s**3)) + fifth * (1 / (30240 * s**5))
+
+
+def _maclaurin_slope(b: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """d/db of s^-b _maclaurin(b, s), divided by s^-b."""
+    third = 3 * b**2 + 6 * b + 2
+    fifth = 5 * b**4 + 40 * b**3 + 105 * b**2 + 100 * b + 24
+    slope = 1 / (12 * s) - third * (1 / (720 * s**3)) + fifth * (1 / (30240 * s**5))
+    return slope - np.log(s) * _maclaurin(b, s)
 
 
 def _mean_exponential(z: np.ndarray) -> np.ndarray:
-    """(e^z - 1)/z, by its series near 0 (the derivative by complex steps would cancel there)."""
-    small = np.abs(z) < 0.3
-    near, series = np.where(small, z, 0.0), np.ones_like(z)
-    for k in range(14, 1, -1):
-        series = 1 + near / k * series
-    return np.where(small, series, np.expm1(z) / np.where(small, 1.0, z))
+    """(e^z - 1)/z."""
+    return np.divide(np.expm1(z), z, out=np.ones_like(z), where=z != 0)
+
+
+def _langevin(y: np.ndarray) -> np.ndarray:
+    """coth y - 1/y, by its first term where the difference would cancel."""
+    small = np.abs(y) < 1e-3
+    far = np.where(small, 1.0, y)
+    return np.where(small, y / 3, 1 / np.tanh(far) - 1 / far)

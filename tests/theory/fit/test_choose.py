@@ -11,7 +11,7 @@ from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
 from headcount.theory import fit as public
 from headcount.theory.fit import enough_heads, fewest_heads, fit_heads, least_error
-from headcount.theory.fit.choose import raced, score
+from headcount.theory.fit.choose import falls, raced, score
 from headcount.theory.fit.sample import sample
 from headcount.theory.fit.slp import at
 from headcount.theory.head_sum import Fit
@@ -118,6 +118,40 @@ def test_many_cancelling_heads_are_not_worse_than_few(exponent):
     problem = Problem(Power(exponent), family("log1p"))
     few, many = (measure(problem, fit_heads(problem, heads).head_sum).l1 for heads in (8, 20))
     assert many <= few
+
+
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_where_heads_cancel_more_of_them_help(name):
+    """One head more may not be worse: the search descends from the best of any number of heads,
+    and does not depend on which valley rounding leads it to.
+    """
+    problem = Problem(Exponential(0.1), family(name))
+    errors = [error(problem, heads) for heads in (5, 8, 12, 16)]
+    assert all(later < 0.8 * earlier for earlier, later in itertools.pairwise(errors))
+    assert errors[-1] < 0.005 * problem.target.sum()
+
+
+def test_sums_that_rounding_or_tails_spoil_are_sought_with_smaller_coefficients():
+    """24 log heads under the rough budget change sign in far blocks: measured, no head is better
+    than those. Fewer heads, or smaller coefficients, are.
+    """
+    problem = Problem(Oscillating(0.1, 0.5), family("log"))
+    many, few = (measure(problem, fit_heads(problem, h).head_sum).relative.l1 for h in (24, 10))
+    assert many < few < 0.4
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "mixture"),
+    [
+        (Power(1.5), "lin", True),
+        (Power(1.5), "log1p", True),
+        (Exponential(0.1), "lin", True),
+        (Exponential(0.1), "log", False),  # bends the other way in log s
+        (Oscillating(0.1, 0.5), "lin", False),
+    ],
+)
+def test_mixtures_of_decays_fall_in_the_distance_of_their_heads(kernel, name, mixture):
+    assert falls(sample(Problem(kernel, family(name), window=100))) is mixture
 
 
 def test_lowest_rate_is_obeyed():

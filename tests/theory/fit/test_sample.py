@@ -47,6 +47,19 @@ def test_endless_blocks_are_hurwitz_zetas(rate):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rate", [1e-4, 0.02, 0.5, 1 - 1e-9, 1.0, 1 + 1e-9, 1.7, 6.0])
+@pytest.mark.parametrize("ends", [[41.0, 300.0], [41.0, np.inf]])
+def test_block_slopes_are_those_of_the_sums(name, rate, ends):
+    if np.isinf(ends[1]) and name != "lin" and rate <= 1 + 1e-6:
+        return  # the sum diverges
+    starts, ends = np.array([40.0, 41.0]), np.array(ends)
+    eps = 1e-5 * rate
+    at = [family(name).block_sums(np.array([rate + d]), starts, ends) for d in (eps, 0.0, -eps)]
+    got = family(name).block_slopes(np.array([rate]), starts, ends, at[1])
+    assert got == pytest.approx((at[0] - at[2]) / (2 * eps), rel=1e-5, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("norm", list(Norm))
 def test_derivatives_are_those_of_the_columns(name, norm):
     data = thin(sample(Problem(Power(0.5), family(name), norm, 400)))

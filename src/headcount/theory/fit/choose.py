@@ -7,7 +7,7 @@ second start, and sequential programs finish in the norm and budget asked for. W
 mixture of decays (no heads cancel) which leaves the budget unused, it is the answer. (3) Otherwise,
 under a budget, the search begins with the best of any number of heads (`from_above`). Where fewer
 are asked for and that costs something, a handful is also added one at a time (`path`), and of more
-heads single ones are exchanged. Without a budget that is done under one of 10^6 times the kernel,
+heads single ones are exchanged. Without a budget that is done under one of 10^10 times the kernel,
 beyond which float64 coefficients would only add rounding.
 
 Whoever interrupts gets the best so far.
@@ -46,12 +46,15 @@ SMOOTH_ENOUGH = 1e-6
 ENOUGH = 1e-7
 # and below which float64 programs no longer see what they gain
 DIGITS_END = 1e-8
-# sum|a| that a search without budget may use, relative to the kernel's largest value
-ROUGH_BUDGET = 1e6
+# sum|a| that a search without budget may use, relative to the kernel's largest value: beyond it
+# float64 programs lose their way, and where even that spoils sums the second is tried
+ROUGH_BUDGET, CAREFUL_BUDGET = 1e10, 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 1.1
 FAR = 2.0  # and beyond this levels before are further still
-SPOILT = 10.0  # times the sampled error: rounding and tails have made another sum of this one
+# times the sampled error: rounding and tails have made another sum of this one; smaller
+# coefficients may help, or fewer heads, which cancel less
+SPOILT = 1.5
 # blocks between thin and full for many heads, and the gain that is left alone after them
 FINE, LITTLE = 0.02, 1e-5
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
@@ -176,14 +179,19 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
     if free and isinstance(problem.kernel, Lag) and problem.interpolated_by(heads):
         # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
-    sampled = least
-    for method, point in search(full, heads, quadrature_rates(problem, heads), progress):
-        head_sum = to_heads(full, point)
-        error, sampled = score(problem, full, head_sum, least), min(sampled, point.error)
-        if error < least and head_sum.within(problem.budget):
-            best, least = Fit(head_sum, method), error
-            yield best
-    if least > SPOILT * sampled and heads > HANDFUL:  # fewer heads cancel less
+    sampled, spread, spoilt = least, quadrature_rates(problem, heads), False
+    enough = SMOOTH_ENOUGH * norm_of(full.target, full.norm)
+    for data in (full, _careful(full)) if free else (full,):
+        for method, point in search(data, heads, spread, progress):
+            head_sum = to_heads(full, point)
+            error, sampled = score(problem, full, head_sum, least), min(sampled, point.error)
+            if error < least and head_sum.within(problem.budget):
+                best, least = Fit(head_sum, method), error
+                yield best
+        if least <= max(SPOILT * sampled, enough):
+            break
+        spoilt = True
+    if spoilt and heads > HANDFUL:
         for fit in improving(problem, heads * 3 // 4, progress):
             error = score(problem, full, fit.head_sum, least)
             if error < least:
@@ -203,7 +211,7 @@ def search(
     # as many heads as rows draw whatever these rows hold: more of them change nothing there
     heads, spread = min(heads, len(data.lags)), spread[: len(data.lags)]
     best = nothing(full)
-    if falls(full) if heads <= FEW else (free or (heads <= MANY and falls(full))):
+    if _valley(full, heads):
         for method, point in _smooth(full, data, heads, spread, progress):
             best = min(best, point, key=lambda p: p.error)
             yield method, point
@@ -214,7 +222,7 @@ def search(
     if alone and free:
         yield from _smooth(full, data, heads, spread, progress)
     if free:
-        limit = ROUGH_BUDGET * float(np.abs(full.target).max(initial=0.0)) + 1e-300
+        limit = ROUGH_BUDGET * _largest(full)
         full = dataclasses.replace(full, budget=limit)
         data = dataclasses.replace(data, budget=limit)
     above = from_above(_steady(data), heads)
@@ -224,6 +232,8 @@ def search(
             return
     if alone and not free:
         yield from _smooth(full, data, heads, spread, progress)
+    if above is not None and free and not full.family.geometric:
+        return  # exchanges take as long again, and hardly ever help log heads
     if above is not None and (free or heads > HANDFUL):
         exchanged = exchange(_steady(data), above.point)
         yield from _steadily(full, [(f"{FROM_ABOVE}, heads exchanged", exchanged)])
@@ -243,13 +253,37 @@ def search(
     yield from _finished(full, trail)
 
 
+def _valley(full: Sample, heads: int) -> bool:
+    """Is the valley of least squares worth following? Where heads cancel it seldom is: many lin
+    heads, or log heads on a window, may use coefficients there that the rough budget forbids.
+    """
+    if math.isfinite(full.budget):
+        return heads <= MANY and falls(full)
+    if full.family.geometric:
+        return heads > MANY or falls(full)
+    return (heads > FEW and not _endless(full)) or falls(full)
+
+
+def _endless(data: Sample) -> bool:
+    """Do all lags count?"""
+    return len(data.ends) > 0 and bool(data.ends[-1] > data.length)
+
+
+def _careful(full: Sample) -> Sample:
+    """With coefficients that leave sums what they are on the sample."""
+    return dataclasses.replace(full, budget=CAREFUL_BUDGET * _largest(full))
+
+
+def _largest(full: Sample) -> float:
+    return float(np.abs(full.target).max(initial=0.0)) + 1e-300
+
+
 @functools.lru_cache(maxsize=KEPT)
 def _steady(data: Sample) -> Sample:
     """Without the slowest log heads where all lags count: many of them change sign in far blocks,
     unseen there, and their measured tail outweighs what they gain.
     """
-    endless = len(data.ends) > 0 and data.ends[-1] > data.length
-    if data.family.geometric or not endless or data.norm is Norm.L2:
+    if data.family.geometric or not _endless(data) or data.norm is Norm.L2:
         return data
     margin = STEADY_SUP if data.norm is Norm.SUP else STEADY
     return dataclasses.replace(data, low=max(data.low, data.family.slowest(data.norm) + margin))
@@ -321,10 +355,12 @@ def alike(data: Sample, one: Point, other: Point) -> bool:
 
 
 def falls(full: Sample) -> bool:
-    """Does the kernel fall ever more slowly, and never below 0, as mixtures of decays do?"""
+    """Does the kernel fall ever more slowly, and never below 0, as mixtures of decays do: as a
+    function of the distance l(s), in which heads are exponentials?
+    """
     values = full.target[: len(full.lags)]
-    steps = np.diff(values)
-    return bool((values >= 0).all() and (steps <= 0).all() and (np.diff(steps) >= 0).all())
+    slopes = np.diff(values) / np.diff(full.distances(full.lags))
+    return bool((values >= 0).all() and (slopes <= 0).all() and (np.diff(slopes) >= 0).all())
 
 
 def _fills(point: Point, budget: float) -> bool:

@@ -38,6 +38,7 @@ USED = 1e-7  # of the largest coefficient
 APART = 3 * GRID // FIRST  # steps of the grid beyond which two rates of one sign stay two
 COMPLETE = 1.005  # of the least error of any number of heads: none is left out
 FEW, FAR_MORE = 4, 12  # heads
+TWICE, MODERATE = 2, 14  # times the heads asked for, or so many: from here on heads are moved
 MUCH = 10.0  # times what the heads that could go are missed by: such a head stays
 NEAR, HELP = 1.1, 1e-4  # of the error: what an exchange is followed for, and what it must gain
 NO_HELP = 1e-8  # of the error: a head that is missed by no more goes at once
@@ -55,27 +56,30 @@ def from_above(data: Sample, heads: int) -> Above | None:
     """The best point found with at most `heads` heads; None where these are few and the optimum has
     more: then adding heads one at a time (`path`) finds as good ones sooner.
     """
-    if heads <= FEW and len(optimal_rates(data)[0]) > FAR_MORE:
+    rates, least = optimal_rates(data)
+    if heads <= FEW and len(rates) > FAR_MORE:
         return None  # moving them all would take long, and not leave so few
-    now, least = _of_any_number(data)
+    near = max(TWICE * heads, MODERATE)
+    # where most of them go there is no need to know where they belong
+    now = _of_any_number(data) if len(rates) <= near else at(data, rates, 1e-7)
     if len(now.rates) <= heads:
         return Above(now, now.error <= COMPLETE * least)
     if heads <= FEW:
         return None
-    while len(now.rates) > heads:
-        here = len(now.rates)
-        count = 1 if here <= 12 else 2 if here <= 18 else 4
-        fewer = at(data, with_fewer(data, now, min(count, here - heads)), 1e-7)
-        last = len(fewer.rates) <= heads
-        now = refine(data, fewer, steps=25 if last else 3, gain=1e-6 if last else 1e-3)
+    while (here := len(now.rates)) > heads:
+        count = 1 if here <= 12 else 2 if here <= 18 else here // 4
+        now = at(data, with_fewer(data, now, min(count, here - heads)), 1e-7)
+        if len(now.rates) <= heads:
+            now = refine(data, now, steps=25)
+        elif len(now.rates) <= near:
+            now = refine(data, now, steps=3, gain=1e-3)
     return Above(now, now.error <= COMPLETE * least)
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _of_any_number(data: Sample) -> tuple[Point, float]:
-    """The optimum's heads where they belong, and its error: the same for every number of heads."""
-    rates, least = optimal_rates(data)
-    return without_idle(data, refine(data, at(data, rates), steps=12)), least
+def _of_any_number(data: Sample) -> Point:
+    """The optimum's heads where they belong: the same for every number of heads."""
+    return without_idle(data, refine(data, at(data, optimal_rates(data)[0]), steps=12))
 
 
 @functools.lru_cache(maxsize=KEPT)

@@ -78,7 +78,7 @@ class Sample:
         steep = np.expm1(self.unit * rates)  # (1 - x) / x = k db/du
         m = self._distances[:, None]
         first = columns[: len(m)] * (-m * steep)
-        return flushed(np.concatenate([first, self._block_slopes(rates, columns)]))
+        return flushed(np.concatenate([first, self._block_slopes(rates, columns[len(m) :])]))
 
     def derivatives(self, rates: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """d/du and d2/du2 of the columns, [S, H] each; blocks' second derivatives by a
@@ -91,7 +91,7 @@ class Sample:
             return slopes, flushed(bends)
         eps = 1e-5
         before = self.rates_at(self.coordinate(rates) - eps)
-        lower = self._block_slopes(before, self.columns(before))
+        lower = self._block_slopes(before, self._blocks(before))
         return slopes, flushed(np.concatenate([bends, (slopes[len(m) :] - lower) / eps]))
 
     def error(self, rates: np.ndarray, coefficients: np.ndarray) -> float:
@@ -128,14 +128,13 @@ class Sample:
         distances, weights = self._represented
         return weights * np.exp(-self.unit * rates[None, :] * distances)
 
-    def _block_slopes(self, rates: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """d/du of the blocks.  [K, H]"""
-        if len(self.starts) == 0:
-            return columns[:0]
+    def _block_slopes(self, rates: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+        """d/du of these rates' blocks.  [K, H]"""
         steep = np.expm1(self.unit * rates)
         if self.norm is Norm.L1:
-            return self.family.block_slopes(rates, self.starts, self.ends) * (steep / self.unit)
-        return columns[len(self.lags) :] * (-self._represented[0] * steep)
+            slopes = self.family.block_slopes(rates, self.starts, self.ends, blocks)
+            return slopes * (steep / self.unit)
+        return blocks * (-self._represented[0] * steep)
 
     @functools.cached_property
     def _represented(self) -> tuple[np.ndarray, np.ndarray]:

@@ -73,10 +73,10 @@ def refine(
         after = _as_planned(data, best, plan)
         settled = best.error - after.error < KEPT * plan.promised
         if settled:
-            after = _moved(data, best, plan)
+            after = _moved(data, best, plan, tol)
         # off the valley's floor: once more from there, then judge
         if best.error - after.error < 0.25 * plan.promised:
-            again = _moved(data, after, _program(data, after, plan.reach, tol))
+            again = _moved(data, after, _program(data, after, plan.reach, tol), tol)
             after = min(after, again, key=lambda p: p.error)
         gained = best.error - after.error
         tol = min(tol, max(FINE, SHARE * gained / best.error))
@@ -113,8 +113,8 @@ def _as_planned(data: Sample, point: Point, plan: _Plan) -> Point:
     return Point(rates, a, data.error(rates, a), plan.multipliers)
 
 
-def _moved(data: Sample, point: Point, plan: _Plan) -> Point:
-    after = at(data, data.rates_at(data.coordinate(point.rates) + plan.moves))
+def _moved(data: Sample, point: Point, plan: _Plan, tol: float) -> Point:
+    after = at(data, data.rates_at(data.coordinate(point.rates) + plan.moves), tol)
     return dataclasses.replace(after, multipliers=plan.multipliers)
 
 
