@@ -88,7 +88,7 @@ def fit(
         "bias": bias, "tol": tol, "budget": math.inf if budget is None else budget, "norm": norm,
         "window": window, "dtype": dtype, "certify": lower_bound,
     }  # fmt: skip
-    results = never_worse(searched(memory, asked, options))
+    results = as_proved_of_more(never_worse(searched(memory, asked, options)))
     tell_results(results, one=".." not in str(heads), plot=plot, json=json)
     if tol is not None and not json:
         tell_tolerance(results[0], tol)
@@ -233,6 +233,21 @@ def never_worse(results: "list[KernelFit]") -> "list[KernelFit]":
             least = result
         told.append(result)
     return told
+
+
+def as_proved_of_more(results: "list[KernelFit]") -> "list[KernelFit]":
+    """What is proved of more heads holds for fewer: the larger bound stands beside both."""
+    from headcount.theory.kernel_fit import with_bound
+
+    told: list[KernelFit] = []
+    for result in reversed(results):
+        own, more = result.lower_bound, told[-1].lower_bound if told else None
+        if own is not None and more is not None:
+            known = more.answers(result.problem.scope(result.heads)).value
+            if known is not None and known > own.value:
+                result = with_bound(result.problem, result, more, None)
+        told.append(result)
+    return told[::-1]
 
 
 def check_place(path: Path) -> None:

@@ -110,7 +110,7 @@ def excluded(
     told = f": {refusal}"
     if claims:
         least = f"error at least {rounded(claims[0].value, 3, up=False)}"
-        about = f" of the kernel {subject_words(claims[0].subject)}" if other else ""
+        about = f" on the kernel {subject_words(claims[0].subject)}" if other else ""
         told = f"; {least}{about} is proved for {', '.join(words)}"
     return dataclasses.replace(
         row,

@@ -379,7 +379,7 @@ def subject_words(subject: Any) -> str:
     """
     if not hasattr(subject, "kind"):
         return str(subject)
-    values = ",".join(str(value) for value in vars(subject).values())
+    values = ",".join(str(value) for value in vars(subject).values() if value is not None)
     return f"{subject.kind}:{values}" if 0 < len(values) < LONGEST_VALUES else str(subject.kind)
 
 

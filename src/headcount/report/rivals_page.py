@@ -70,14 +70,15 @@ def figure(squares: Sequence[Square], name: str) -> Figure | None:
 
 
 CAPTION = (
-    "What each model leaves of the variance, or the share of answers right; darker is better;"
+    "What each model leaves of the variance (its loss; over symbols the loss is the cross-entropy),"
+    " or the share of answers right; darker is better;"
     " ✓: reached by the median seed (at most 1% left, or 99% right); below it how many seeds reach"
     " it, where they do not agree."
 )
 
 
 def page(found: Rivals) -> StudyPage:
-    columns = ("memory", "model", "left", "interval", "accuracy", "floor", "reached", "cause",
+    columns = ("memory", "model", "loss", "interval", "accuracy", "floor", "reached", "cause",
                "parameters", "state", "seeds")  # fmt: skip
     rows = []
     for r in found.rows:

@@ -168,8 +168,8 @@ class Rivals:
         said += told_split((f"{r.model} on {r.task.name}", r.learned, r.task) for r in self.rows)
         unknown_ = sum(r.cause is Cause.UNKNOWN for r in self.rows)
         if unknown_:
-            said.append(f"In {unknown_} of {len(self.rows)} cases no weights of that size are known"
-                        " here, so that the cause is open.")  # fmt: skip
+            said.append(f"In {unknown_} of {len(self.rows)} cases no weights of that shape are"
+                        " known here, so that the cause is open.")  # fmt: skip
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from headcount.theory.rounding import (
 MOST_HEADS = 4096
 TINIEST, HUGE = 1e-9, 1e6  # parameters of kernels, in lags or per lag
 SMALLEST, LARGEST = 1e-100, 1e100  # budgets whose products with a kernel stay far from overflow
+HELD = 0.99  # of what a search may use: that holds it
 UNTOUCHED = 1.0001  # of the error in exact arithmetic: a format that costs nothing
 Progress = Callable[[str], None]
 
@@ -401,6 +402,7 @@ def _fit_decays(
     say: Progress,
 ) -> KernelFit:
     from headcount.theory.fit import fewest_heads, fit_heads
+    from headcount.theory.fit.choose import ROUGH_BUDGET
 
     say("fitting")
     notes: tuple[str, ...] = ()
@@ -417,6 +419,10 @@ def _fit_decays(
     if form is not None:
         say(f"fitting for {form}")
         head_sum, method, notes = _for_precision(problem, heads, form, head_sum, method, notes)
+    most = ROUGH_BUDGET * float(np.abs(problem.target).max(initial=0.0))
+    held = HELD * most <= head_sum.coefficient_sum <= most
+    if problem.budget > most and form is None and held:
+        notes = (*notes, f"sought with sum|a| of at most {most:.3g}, where float64 searches end")
     if head_sum.heads < heads:
         none = "none of these heads helps: all have coefficient 0"
         some = f"{head_sum.heads} of {heads} heads suffice; the others have coefficient 0"

@@ -8,7 +8,15 @@ import pytest
 from flint import fmpq
 
 from headcount.core.errors import InputError
-from headcount.memory.kernels import ArrayKernel, Exponential, Lag, Oscillating, Power
+from headcount.memory.kernels import (
+    ArrayKernel,
+    Exponential,
+    Lag,
+    Morlet,
+    Oscillating,
+    Power,
+    Window,
+)
 from headcount.theory import fit as public
 from headcount.theory.fit import enough_heads, fewest_heads, fit_heads, least_error
 from headcount.theory.fit.choose import falls, raced, score
@@ -138,6 +146,32 @@ def test_sums_that_rounding_or_tails_spoil_are_sought_with_smaller_coefficients(
     problem = Problem(Oscillating(0.1, 0.5), family("log"))
     many, few = (measure(problem, fit_heads(problem, h).head_sum).relative.l1 for h in (24, 10))
     assert many < few < 0.4
+
+
+def test_a_budget_that_programs_cannot_tell_from_none_is_none_to_them():
+    problem = Problem(Power(2.0), family("lin"), window=300)
+    free = error(problem, 12)
+    vast = dataclasses.replace(problem, budget=1e22)
+    assert error(vast, 12) <= free * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("heads", [8, 10])
+def test_on_a_window_eight_cancelling_heads_are_not_as_bad_as_two(heads):
+    """From above alone the optimum's heads, most of which go, led to the error of two."""
+    problem = Problem(Morlet(10, 3, 1), family("lin"), window=1000)
+    assert error(problem, heads) < 1.2
+
+
+def test_a_search_that_tails_spoil_altogether_is_begun_again_with_fewer_heads():
+    problem = Problem(Morlet(10, 3, 1), family("log"), Norm.L2, budget=1000.0, residual=True)
+    few, many = (error(problem, heads) for heads in (9, 17))
+    assert many <= few * 1.01
+
+
+def test_points_of_few_heads_beside_starts_of_more_are_no_copies():
+    """With a budget this small two heads are as good as three."""
+    problem = Problem(Window(7), family("lin"), budget=3.0, window=300)
+    assert error(problem, 4) < 3.0
 
 
 @pytest.mark.parametrize(

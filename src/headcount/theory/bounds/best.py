@@ -37,7 +37,10 @@ class Effort(enum.StrEnum):
 
 
 # splits of a search tree by number of heads
-SPLITS = {Effort.QUICK: {1: 8, 2: 40}, Effort.DEEP: {1: 40, 2: 300, 3: 400, 4: 700, 5: 800, 6: 600}}
+SPLITS = {
+    Effort.QUICK: {1: 24, 2: 40},
+    Effort.DEEP: {1: 40, 2: 300, 3: 400, 4: 700, 5: 800, 6: 600},
+}
 
 
 @one_thread()

@@ -47,14 +47,14 @@ ENOUGH = 1e-7
 # and below which float64 programs no longer see what they gain
 DIGITS_END = 1e-8
 # sum|a| that a search without budget may use, relative to the kernel's largest value: beyond it
-# float64 programs lose their way, and where even that spoils sums the second is tried
+# float64 programs lose their way, and where even that spoils sums, or may, the second is tried
 ROUGH_BUDGET, CAREFUL_BUDGET = 1e10, 1e6
 # least-squares rates lose less than this in l1 or sup: only levels that close to the last matter
 CLOSE = 1.1
 FAR = 2.0  # and beyond this levels before are further still
 # times the sampled error: rounding and tails have made another sum of this one; smaller
 # coefficients may help, or fewer heads, which cancel less
-SPOILT = 1.5
+SPOILT, NONE = 1.2, 0.999
 # blocks between thin and full for many heads, and the gain that is left alone after them
 FINE, LITTLE = 0.02, 1e-5
 CLOSE_THIN = 1.02  # thin and full sample differ by less than this
@@ -67,7 +67,7 @@ FROM_ABOVE = "from the best of any number of heads, sequential programs"
 ALIKE = 0.05  # of the distance to the next head: the same point, nearly reached
 TREND = 4  # heads over which the fall of errors is read
 RACING, BEHIND = 4, 2.0  # starts, and their error relative to the best, beyond which none begins
-RACE, LOST = 5, 1.3  # steps of each start, and the error beyond which it is given up
+RACE, LOST = 3, 1.3  # steps of each start, and the error beyond which it is given up
 STEADY, STEADY_SUP = 0.15, 0.3  # above the slowest log heads: tails that can be trusted
 MULTISTART = 6  # with as few heads as this, several starts are refined
 
@@ -175,22 +175,25 @@ def improving(problem: Problem, heads: int, progress: Progress) -> Iterator[Fit]
             yield best
         if closed.optimal:
             return
-    free = math.isinf(problem.budget)
-    if free and isinstance(problem.kernel, Lag) and problem.interpolated_by(heads):
+    # a budget that programs cannot tell from none is none to them; what exceeds it is not taken
+    free = problem.budget >= ROUGH_BUDGET * _largest(full)
+    unlimited = math.isinf(problem.budget)
+    if unlimited and isinstance(problem.kernel, Lag) and problem.interpolated_by(heads):
         # one lag, enough heads: the infimum is 0, and the closed form nears it as its digits allow
         return
     sampled, spread, spoilt = least, quadrature_rates(problem, heads), False
-    enough = SMOOTH_ENOUGH * norm_of(full.target, full.norm)
-    for data in (full, _careful(full)) if free else (full,):
+    enough, sure = SMOOTH_ENOUGH * norm_of(full.target, full.norm), _endless(full) or falls(full)
+    for data in _samples(full, free):
         for method, point in search(data, heads, spread, progress):
             head_sum = to_heads(full, point)
             error, sampled = score(problem, full, head_sum, least), min(sampled, point.error)
             if error < least and head_sum.within(problem.budget):
                 best, least = Fit(head_sum, method), error
                 yield best
-        if least <= max(SPOILT * sampled, enough):
+        none = best is not None and best.head_sum.heads == 0 and sampled < NONE * least
+        spoilt = spoilt or none or least > max(SPOILT * sampled, enough)
+        if sure and not spoilt:
             break
-        spoilt = True
     if spoilt and heads > HANDFUL:
         for fit in improving(problem, heads * 3 // 4, progress):
             error = score(problem, full, fit.head_sum, least)
@@ -255,13 +258,12 @@ def search(
 
 def _valley(full: Sample, heads: int) -> bool:
     """Is the valley of least squares worth following? Where heads cancel it seldom is: many lin
-    heads, or log heads on a window, may use coefficients there that the rough budget forbids.
+    heads, or those on a window, may use coefficients there that the rough budget forbids.
     """
     if math.isfinite(full.budget):
         return heads <= MANY and falls(full)
-    if full.family.geometric:
-        return heads > MANY or falls(full)
-    return (heads > FEW and not _endless(full)) or falls(full)
+    many = heads > (FEW if not _endless(full) else MANY if full.family.geometric else math.inf)
+    return many or falls(full)
 
 
 def _endless(data: Sample) -> bool:
@@ -269,9 +271,12 @@ def _endless(data: Sample) -> bool:
     return len(data.ends) > 0 and bool(data.ends[-1] > data.length)
 
 
-def _careful(full: Sample) -> Sample:
-    """With coefficients that leave sums what they are on the sample."""
-    return dataclasses.replace(full, budget=CAREFUL_BUDGET * _largest(full))
+def _samples(full: Sample, free: bool) -> list[Sample]:
+    """Without budget, and with coefficients that leave sums what they are on the sample."""
+    if not free:
+        return [full]
+    careful = CAREFUL_BUDGET * _largest(full)
+    return [dataclasses.replace(full, budget=budget) for budget in (math.inf, careful)]
 
 
 def _largest(full: Sample) -> float:

@@ -96,6 +96,8 @@ def _distinct(data: Sample, points: list[Point]) -> list[Point]:
 
 
 def _apart(data: Sample, one: Point, other: Point) -> float:
-    """The largest difference of the rates, in the coordinate."""
+    """The largest difference of the rates, in the coordinate; a point may have fewer of them."""
+    if len(one.rates) != len(other.rates):
+        return np.inf
     u, v = data.coordinate(one.rates), data.coordinate(other.rates)
     return float(np.abs(np.sort(u) - np.sort(v)).max(initial=0.0))

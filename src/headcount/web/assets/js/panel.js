@@ -33,7 +33,7 @@ function plainly(line) {
 }
 
 /** Calls `work` when nothing has changed for a moment. */
-export function soon(work, wait = 160) {
+export function soon(work, wait = 80) {
   let timer = null;
   return (...given) => { clearTimeout(timer); timer = setTimeout(() => work(...given), wait); };
 }

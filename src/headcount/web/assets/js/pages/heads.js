@@ -82,7 +82,7 @@ const question = (state) => ({
 const DECAYS = ["lin", "log", "log1p"];
 const AHEAD_AFTER = 400; // ms after an answer in which nobody moved the slider: its neighbours are computed
 const MOST_HEADS = 16;
-const SKETCH_AFTER = 250; // ms without a fit, after which a sketch is asked for
+const SKETCH_AFTER = 100; // ms without a fit, after which a sketch is asked for
 
 // what is known at once is drawn at once; else a sketch, then the fit, then its certificate
 async function follow(state, parts, result, context) {

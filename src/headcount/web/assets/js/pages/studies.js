@@ -45,7 +45,10 @@ async function follow(state, parts, result) {
 }
 
 const FIRST = 3; // sentences that stand open
-const sentences = (found) => [found.sentences.slice(0, FIRST).map((s, i) => h("p", { class: i ? "" : "answer" }, s)),
+const QUICK = "Profile smoke shows that everything works, on runs too short and too few for a verdict. For verdicts: --profile laptop or full.";
+
+const sentences = (found) => [found.profile === "smoke" ? h("p", { class: "hint", role: "note" }, h("b", {}, "No verdict. "), QUICK) : null,
+  found.sentences.slice(0, FIRST).map((s, i) => h("p", { class: i ? "" : "answer" }, s)),
   found.sentences.length > FIRST ? h("details", {}, h("summary", {}, `More of the answer (${found.sentences.length - FIRST})`), h("ul", {}, found.sentences.slice(FIRST).map((s) => h("li", {}, s)))) : null];
 
 function reproduction(found, state) {
@@ -107,7 +110,7 @@ function curve(found) {
 function squares(found) {
   const told = (r) => r.refused ? r.refused : r.accuracy === null ? `${number(r.learned, 2)} left` : `${Math.round(100 * r.accuracy)} % right`;
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
-    h("div", { class: "card" }, table(["memory", "family", "model", "outcome", "reached", "smallest known", "parameters"], found.rows.map((r) => [r.memory, r.family, r.model ?? found.model, told(r),
+    h("div", { class: "card" }, table(["memory", "family", "model", "outcome", "reached", "smallest Transformer known", "parameters"], found.rows.map((r) => [r.memory, r.family, r.model ?? found.model, told(r),
       h("b", { class: r.reached ? "good" : "bad" }, r.reached ? "✓ yes" : "✗ no"), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
 }
 
