@@ -1,9 +1,10 @@
+import dataclasses
 import json
 
 import pytest
 
 import headcount.theory.fit  # noqa: F401 — loaded before progress is looked at
-from headcount.cli.fit import counts, fit, table
+from headcount.cli.fit import as_proved_of_more, counts, fit, table
 from headcount.core.errors import InputError
 from headcount.theory.kernel_fit import fit_kernel
 from tests.command import run
@@ -63,6 +64,21 @@ def test_error_against_heads(tmp_path, capsys):
     assert path.read_bytes().startswith(b"<?xml")
     fit("exp:0.1", heads="1..2", window=40)
     assert "at least" in capsys.readouterr().out
+
+
+def test_what_is_proved_of_more_heads_stands_beside_fewer():
+    """A short proof of three heads is weaker here than that of two, which says nothing of three."""
+    fits = [fit_kernel("mexican-hat:20,5", heads=h, budget=1e5) for h in (1, 2, 3)]
+    weak = fit_kernel("mexican-hat:20,5", heads=3, budget=1e5).lower_bound
+    fits[0] = dataclasses.replace(fits[0], lower_bound=weak)
+    told = [result.lower_bound.value for result in as_proved_of_more(fits)]
+    assert told[0] == told[1] == fits[1].lower_bound.value > weak.value == told[2]
+
+
+def test_a_search_that_its_own_limit_holds_says_so():
+    free = fit_kernel("window:7", heads=10, certify=False)
+    assert any("1e+10" in note for note in free.notes)
+    assert not any("1e+10" in note for note in fit_kernel("power:1.5", heads=4).notes)
 
 
 def test_heads_as_text():

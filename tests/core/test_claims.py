@@ -20,10 +20,11 @@ from headcount.core.claims import (
     Status,
     Tokens,
     phrase,
+    subject_words,
 )
 from headcount.core.errors import InputError
 from headcount.core.refs import Ref
-from headcount.memory.kernels import Lag
+from headcount.memory.kernels import Lag, Power, Window
 
 TERNARY = Tokens(frozenset({(-1.0,), (0.0,), (1.0,)}))
 
@@ -167,3 +168,8 @@ def test_names_become_members_and_strangers_are_refused():
             Scope(**wrong)
     with pytest.raises(InputError, match="expected true or false"):
         Scope(dot_product="no")
+
+
+def test_what_a_kernel_leaves_out_is_not_in_its_name():
+    assert subject_words(Window(7)) == "window:7"
+    assert subject_words(Window(7, Power(1.5))).startswith("window:7,")
