@@ -110,6 +110,7 @@ def test_seeds_that_do_not_agree_are_told():
     assert "Seeds do not agree, so many reach it: gru on lag-5 (6 of 10)." in found.sentences()
     assert found.to_json()["rows"][0]["seeds_reached"] == 6
     assert Square(task, "gru", mixed).told == "✓ 1e-06\n6 of 10"
+    assert Square(task, "gru", Learned((math.inf,) * 5)).told == "diverged"
     agreed = Learned((1e-6,) * 5)
     assert (agreed.split(task), Square(task, "gru", agreed).told) == ("", "✓ 1e-06")
 

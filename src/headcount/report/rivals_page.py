@@ -1,6 +1,7 @@
 """The pages of rivals and of MAD's tasks: what each model leaves on each memory."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,6 +41,8 @@ class Square:
     def told(self) -> str:
         right, split = self.learned.accuracy, self.learned.split(self.task)
         told = f"{self.left:.1g}" if right is None else share_right(right)
+        if not math.isfinite(self.left):
+            told = "diverged"
         told = f"✓ {told}" if self.reached else told
         return f"{told}\n{split}" if split else told
 
