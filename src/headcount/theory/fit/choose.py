@@ -45,7 +45,7 @@ SMOOTH_ENOUGH = 1e-6
 # the same with a budget, whose valley has many side arms: what float32 weights would not show
 ENOUGH = 1e-7
 # and below which float64 programs no longer see what they gain
-DIGITS_END = 1e-8
+DIGITS_END = 2e-9
 # sum|a| that a search without budget may use, relative to the kernel's largest value: beyond it
 # float64 programs lose their way, and where even that spoils sums, or may, the second is tried
 ROUGH_BUDGET, CAREFUL_BUDGET = 1e10, 1e6
