@@ -364,8 +364,9 @@ class AbstractPower(AbstractDecay):
         return b.zeta(arb(start))
 
     def block_sums(self, rates, starts, ends):
-        """By Euler-Maclaurin, exact to 1e-11 of the first term. The integral is written so that
-        b = 1, where it is a logarithm, is an ordinary point:
+        """By Euler-Maclaurin, exact to 1e-11 of the first term for rates up to 5 at lag 40; faster
+        heads are next to nothing there. The integral is written so that b = 1, where it is a
+        logarithm, is an ordinary point:
 
             int_s^e t^-b dt = s^(1-b) L g((1-b) L),   L = log(e/s),   g(z) = (e^z - 1)/z.
         """
