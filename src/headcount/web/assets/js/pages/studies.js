@@ -45,9 +45,7 @@ async function follow(state, parts, result) {
 }
 
 const FIRST = 3; // sentences that stand open
-const QUICK = "Profile smoke shows that everything works, on runs too short and too few for a verdict. For verdicts: --profile laptop or full.";
-
-const sentences = (found) => [found.profile === "smoke" ? h("p", { class: "hint", role: "note" }, h("b", {}, "No verdict. "), QUICK) : null,
+const sentences = (found) => [found.caveat ? h("p", { class: "hint", role: "note" }, h("b", {}, "No verdict. "), found.caveat) : null,
   found.sentences.slice(0, FIRST).map((s, i) => h("p", { class: i ? "" : "answer" }, s)),
   found.sentences.length > FIRST ? h("details", {}, h("summary", {}, `More of the answer (${found.sentences.length - FIRST})`), h("ul", {}, found.sentences.slice(FIRST).map((s) => h("li", {}, s)))) : null];
 
