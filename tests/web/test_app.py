@@ -149,6 +149,10 @@ def test_a_report_is_opened_alone(client, root):
 def test_another_study(ask, root):
     status, found = ask("study", folder="map")
     assert (status, found["kind"], found["map"]) == (200, "robustness", [])
+    assert found["caveat"] is None
+    quick = '{"kind": "robustness", "map": [], "profile": "smoke"}'
+    (root / "map" / "result.json").write_text(quick)
+    assert "for a verdict" in ask("study", folder="map")[1]["caveat"]
     (root / "map" / "result.json").write_text('{"kind": "poem"}')
     status, told = ask("study", folder="map")
     assert (status, "headcount study" in told["error"]) == (422, True)
