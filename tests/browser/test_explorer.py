@@ -47,6 +47,26 @@ def test_the_slider_moves_the_figure_and_the_address(window):
     assert window.faults() == []
 
 
+def test_how_many_lags_exist_can_be_chosen(window):
+    window.open("heads?kernel=power%3A1.5&heads=2")
+    before = float(window.text("#error"))
+    few = window.driver.find_element(By.XPATH, "//label[.='Lags that exist']/../select")
+    few.find_element(By.CSS_SELECTOR, "option[value='64']").click()
+    window.until(lambda: float(window.text("#error")) < 0.9 * before, "the lags stayed")
+    assert "window=64" in window.driver.current_url
+    window.settle()
+    window.open("heads?kernel=power%3A1.5&heads=2&window=100")  # what no choice offers is kept
+    chosen = window.driver.find_element(By.XPATH, "//label[.='Lags that exist']/../select")
+    assert chosen.get_property("value") == "100"
+    assert window.faults() == []
+
+
+def test_a_format_that_does_well_by_chance_is_told(window):
+    window.open("heads")
+    assert window.text("#chance").startswith("bfloat16: by chance.")
+    assert "float32 loses" in window.text("#lost")
+
+
 def test_neighbours_on_the_slider_are_computed_ahead(window):
     window.open("heads?kernel=lag%3A3&heads=4")
     window.run(
@@ -136,6 +156,22 @@ def test_a_plan_and_its_model_at_work(window):
     window.settle()
     window.press("Play")
     window.until(lambda: "step=" in window.driver.current_url, "it did not play")
+    assert window.faults() == []
+
+
+def test_a_model_is_the_one_that_plan_recommends_or_says_why_not(window):
+    window.open("model")
+    assert "1 layer with 1 head" in window.text("#answer")
+    assert window.text("#chosen").startswith("Recommended for this memory")
+    window.open("model?bias=lin")
+    assert "2 heads" in window.text("#answer")
+    told = window.text("#chosen")
+    assert told.startswith("The first construction that applies with bias lin; smaller may be")
+    window.driver.find_element(By.LINK_TEXT, "folded").click()
+    window.until(lambda: "1 layer with 1 head" in window.text("#answer"), "no other model")
+    assert "as asked" in window.text("#chosen")
+    window.driver.find_element(By.LINK_TEXT, "Plan compares all").click()
+    window.until(lambda: "Which Transformer" in window.text("h1"), "no plan")
     assert window.faults() == []
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.memory.kernels import Lag, Power
+from headcount.theory.fit_text import four_numbers
 from headcount.theory.head_sum import Fit, HeadSum
 from headcount.theory.heads import Lin, Log
 from headcount.theory.kernel_fit import fit_kernel
@@ -98,6 +99,18 @@ def test_rounding_costs_about_u_times_the_weights():
         added = rounded_errors(problem, heads, Dtype.BFLOAT16, errors).error.l1
         weight = np.abs(softmax_weights(problem, heads)).sum()
         assert added <= errors.l1 + 3 * Dtype.BFLOAT16.unit * weight
+
+
+def test_a_format_without_the_digits_does_well_by_chance_only():
+    fit = fit_kernel("lag:2", heads=3, certify=False)
+    assert fit.digits_lost > Dtype.BFLOAT16.digits + 10
+    assert fit.rounded["bfloat16"].error.l1 < 0.01 < 100 < fit.rounded["float32"].error.l1
+    assert (fit.by_chance("bfloat16"), fit.by_chance("float32")) == (True, False)
+    held = fit.rounded["bfloat16"]
+    assert not held.by_chance(Norm.L1, 1.0, Dtype.BFLOAT16.digits + 0.5)  # as one would expect
+    assert not dataclasses.replace(held, finite=False).by_chance(Norm.L1, 1.0, 20.0)
+    said = {value: why for name, value, why in four_numbers(fit) if name == "representable"}
+    assert ["by chance" in why for why in said.values()] == [False, True]
 
 
 def test_affordable_budget():

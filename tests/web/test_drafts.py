@@ -23,6 +23,15 @@ def test_a_drawn_kernel_within_a_budget(norm):
     assert 0 < sketch["error"][norm] <= sketch["kernel_norm"][norm]
 
 
+def test_lags_beyond_a_window_cost_nothing():
+    whole = draft_view(AskDraft(kernel="power:1.5", heads=2))["error"]["l1"]
+    few = draft_view(AskDraft(kernel="power:1.5", heads=2, window=8))
+    assert few["error"]["l1"] < 0.5 * whole
+    assert len(few["curves"]["lags"]) == 8
+    bound = bound_view(AskBound(kernel="lag:3", heads=4, budget=100.0, window=16))["lower_bound"]
+    assert bound["scope"]["lags"]["stop"] == 16
+
+
 def test_a_kernel_of_nothing():
     assert draft_view(AskDraft(kernel=[0.0, 0.0]))["error"]["l1"] == 0
 

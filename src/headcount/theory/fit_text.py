@@ -35,6 +35,11 @@ def four_numbers(fit: "KernelFit") -> list[Row]:
     for name, held in fit.rounded.items():
         value = f"{held.error[fit.norm]:.4g}" if held.finite else "overflows"
         kept = f"the same heads computed in {name}: what a model in that format has"
+        if fit.by_chance(name):
+            kept += (
+                f"; by chance: {fit.digits_lost:.1f} digits are lost, it has"
+                f" {held.dtype.digits:.1f}, and roundings happen to agree"
+            )
         rows.append(("representable", value, kept))
     rows.append(("learned", "-", "what training finds is not computed here: headcount train"))
     tail = fit.errors.tail

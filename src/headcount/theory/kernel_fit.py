@@ -87,6 +87,11 @@ class KernelFit:
         """Upper ends of the enclosures of the l1, l2 and sup error, tail included."""
         return self.errors.absolute
 
+    def by_chance(self, dtype: str) -> bool:
+        """Does the format do well only because roundings happen to agree?"""
+        whole = self.errors.kernel[self.norm]
+        return self.rounded[dtype].by_chance(self.norm, whole, self.digits_lost)
+
     @property
     def target(self) -> np.ndarray:
         """The kernel on lags 0..length-1, float64.  [S]"""
@@ -142,7 +147,11 @@ class KernelFit:
                 "bound": _finite(self.errors.tail.bound),
             },
             "rounding": {
-                name: {**_json_norms(r.error), "finite": r.finite}
+                name: {
+                    **_json_norms(r.error),
+                    "finite": r.finite,
+                    "by_chance": self.by_chance(name),
+                }
                 for name, r in self.rounded.items()
             },
             "softmax_weight_sum": self.softmax_weight_sum,

@@ -127,6 +127,7 @@ class AskDraft(Spec):
     heads: Annotated[Whole, pydantic.Field(ge=1, le=MOST_HEADS)] = 3
     budget: Annotated[Real, pydantic.Field(gt=0)] | None = None
     norm: Literal["l1", "l2", "sup"] = "l1"
+    window: Annotated[Whole, pydantic.Field(ge=1, le=MOST_LAGS)] | None = None
 
 
 class AskBound(AskDraft):

@@ -58,14 +58,12 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
         for certify in (False, True)
     ]
     memories = [asked.AskMemory(memory=memory) for memory in MEMORIES]
-    build = asked.AskBuild(memory="fixed:lags=1", tol=TOL, bias="lin", length=LENGTH)
     plans = [asked.AskPlan(memory=memory, tol=TOL, length=LENGTH) for memory in PLANS]
     return [
         ("catalogue", {}),
         *(("fit", fit.to_plain()) for fit in fits),
         *(("memory", memory.to_plain()) for memory in memories),
         *(("plan", plan.to_plain()) for plan in plans),
-        ("model", asked.AskModel(build=build).to_plain()),
     ]
 
 

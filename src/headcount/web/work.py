@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("NPROC", "1")
 
 import contextlib
+import functools
 import json
 import signal
 import sys
@@ -29,7 +30,6 @@ from headcount.web.views.memories import memory_view
 from headcount.web.views.models import model_view
 from headcount.web.views.plain_numbers import finite
 from headcount.web.views.plans import plan_view, zip_view
-from headcount.web.views.stores import runs_view, study_view, sweep_view
 from headcount.web.work_words import ANSWERED, FAILED, REFUSED
 
 MEMORY_BYTES = 6 * 2**30
@@ -43,6 +43,16 @@ FIRST: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fit", {"kernel": "power:1", "heads": 2, "budget": 10.0, "certify": True}),
 )
 
+
+def _stores() -> Any:
+    """Views of stores and studies. They bring statistics and figures, half of what there is to
+    load, and no page that one opens first needs them.
+    """
+    from headcount.web.views import stores
+
+    return stores
+
+
 # question → its answer as bytes; JSON, but for the zip
 TASKS: dict[str, Callable[..., bytes]] = {
     "catalogue": lambda values, root: as_json(catalogue_view()),
@@ -53,9 +63,9 @@ TASKS: dict[str, Callable[..., bytes]] = {
     "plan": lambda values, root: as_json(plan_view(asked.AskPlan(**values))),
     "build": lambda values, root: zip_view(asked.AskBuild(**values)),
     "model": lambda values, root: as_json(model_view(asked.AskModel(**values), root)),
-    "runs": lambda values, root: as_json(runs_view(asked.AskRuns(**values), root)),
-    "sweep": lambda values, root: as_json(sweep_view(asked.AskSweep(**values), root)),
-    "study": lambda values, root: as_json(study_view(asked.AskStudy(**values), root)),
+    "runs": lambda values, root: as_json(_stores().runs_view(asked.AskRuns(**values), root)),
+    "sweep": lambda values, root: as_json(_stores().sweep_view(asked.AskSweep(**values), root)),
+    "study": lambda values, root: as_json(_stores().study_view(asked.AskStudy(**values), root)),
     "diagnose": lambda values, root: as_json(data_view(**values)),
 }
 
@@ -86,9 +96,12 @@ def serve(pipe: Connection, root: str) -> None:
     """The life of a worker: until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the server, which ends its workers
     _limit_memory()
-    if not pipe.poll(PAUSE):
-        for question, values in FIRST:
-            answer(question, values, root)
+    begin: list[Callable[[], Any]] = [
+        *(functools.partial(answer, question, values, root) for question, values in FIRST),
+        _stores,
+    ]
+    while begin and not pipe.poll(PAUSE):  # who asks does not wait for the rest
+        begin.pop(0)()
     while True:
         try:
             question, values = pipe.recv()

@@ -54,6 +54,7 @@ from headcount.construct.methods.sums_of_decays import (
     summable_notes,
     window_of,
 )
+from headcount.core.plural import counted
 from headcount.core.refs import Ref
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
@@ -127,7 +128,7 @@ class LinearAnswers(AbstractMethod):
         exact = functools.partial(_answers, kernel=kernel, along=along[0], direct=w[0])
         if isinstance(target, FixedMemory):
             exact = functools.partial(_answers, kernel=kernel, along=along[0], direct=0.0)
-        why = f"l1 error {heads.error:.3g} of the answer's kernel, {heads.count} heads"
+        why = f"l1 error {heads.error:.3g} of the answer's kernel, {counted(heads.count, 'head')}"
         promise = SlotPromise(1, "attention", "answer", space.where("answer"), exact, bound, why)
         return Draft(
             model,

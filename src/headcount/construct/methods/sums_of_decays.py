@@ -43,6 +43,7 @@ from headcount.construct.blocks.slots import (
 )
 from headcount.construct.draft import Bound, Draft, Refusal, RefusalKind, Request
 from headcount.construct.method import AbstractMethod, methods
+from headcount.core.plural import counted
 from headcount.core.refs import Ref
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
@@ -148,7 +149,7 @@ def lag_slots(
         Slot(
             functools.partial(shifted, lag=T),
             heads.bound(request.length, size) + Bound(0.0, 8 * size * abs(gap)),
-            f"l1 error {heads.error:.3g} of the kernel of lag {T}, {heads.count} heads",
+            f"l1 error {heads.error:.3g} of the kernel of lag {T}, {counted(heads.count, 'head')}",
             gap,
         )
         for T, heads, gap in zip(target.lags, memories, direct, strict=True)
@@ -212,7 +213,8 @@ class EssentialBySum(AbstractSum):
                 functools.partial(convolved, kernel=heads.kernel),
                 heads.bound(request.length, size)
                 + Bound(0.0, 8 * size * (abs(gap) + abs(float(heads.kernel.values(1)[0])))),
-                f"l1 error {heads.error:.3g} of {heads.kernel.kind}, {heads.count} heads",
+                f"l1 error {heads.error:.3g} of {heads.kernel.kind},"
+                f" {counted(heads.count, 'head')}",
                 gap,
             )
             for heads, gap in zip(memories, gaps, strict=True)

@@ -66,7 +66,7 @@ def _problem(asked: AskDraft) -> Problem:
     listed = isinstance(asked.kernel, list)
     kernel = ArrayKernel(tuple(asked.kernel)) if listed else kernels.build(asked.kernel)  # type: ignore[arg-type]
     budget = math.inf if asked.budget is None else asked.budget
-    return Problem(kernel, family(asked.bias), Norm(asked.norm), None, budget)
+    return Problem(kernel, family(asked.bias), Norm(asked.norm), asked.window, budget)
 
 
 @one_thread()

@@ -86,10 +86,19 @@ def told(run: dict[str, Any], further: Sequence[str] = ()) -> str:
     >>> told({"memory.kind": "exp-4b", "model.heads": 2, "seed": 0})
     'exp-4b, heads 2, seed 0'
     """
-    words = {**TOLD, **{name: f"{name.rpartition('.')[2]} " for name in further}, "seed": "seed "}
+    words = {**TOLD, **{name: f"{_word(name)} " for name in further}, "seed": "seed "}
     return ", ".join(
         f"{word}{run[name]}" for name, word in words.items() if run.get(name) is not None
     )
+
+
+def _word(name: str) -> str:
+    """What a dotted name is called: its last part, or whose kind it is.
+
+    >>> _word("model.norm.kind"), _word("data.samples")
+    ('norm', 'samples')
+    """
+    return name.removesuffix(".kind").rpartition(".")[2]
 
 
 def _telling(runs: list[dict[str, Any]]) -> list[str]:

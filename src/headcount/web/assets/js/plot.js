@@ -72,7 +72,7 @@ export function figure(options) {
 function render({ options }, frame, legend, readout, held) {
   const { x, y, series, height = 240 } = options;
   const width = Math.max(260, frame.clientWidth);
-  const shown = series.filter((s) => s.x.length);
+  const shown = series.filter((s) => s.y.some((v) => v !== null && v !== undefined)); // no name without a mark
   const xs = extent(shown.flatMap((s) => s.x), x.log, shown.some((s) => s.kind === "points" || s.dots));
   const stems = shown.some((s) => s.kind === "stem");
   let ys = y.range ?? extent([...shown.flatMap((s) => s.y), ...(stems && !y.log ? [0] : [])], y.log, true);

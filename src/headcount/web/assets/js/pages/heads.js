@@ -9,9 +9,10 @@ import { panel, soon } from "../panel.js";
 import { figure, numberLine } from "../plot.js";
 
 export const title = "Heads";
-export const defaults = { kernel: "lag:2", bias: "lin", heads: "3", budget: "", norm: "l1", dtype: "", axes: "linear" };
+export const defaults = { kernel: "lag:2", bias: "lin", heads: "3", budget: "", norm: "l1", dtype: "", window: "", axes: "linear" };
 const BIASES = [["lin", "lin"], ["log", "log"], ["log1p", "log1p"], ["peak", "peak"], ["table", "table"], ["rope", "rope"]];
 const BUDGETS = [["", "no limit"], ["10", "10"], ["100", "100"], ["1000", "1000"], ["10000", "10 000"], ["1000000", "1 000 000"]];
+const WINDOWS = [["", "all, without end"], ["16", "16"], ["64", "64"], ["256", "256"], ["1000", "1000"], ["4000", "4000"]];
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 const seen = new Map(); // question without heads → heads → answer: the trail of this visit
 
@@ -35,8 +36,9 @@ export function show(main, state, context, outer) {
     kernelChooser(state.kernel, (kernel, done) => change({ kernel }, done), context, outer),
     h("div", { class: "field" }, h("div", { class: "row" }, h("label", { for: "heads" }, h("b", {}, "Heads")), count), heads),
     chips("Positional bias", BIASES, state.bias, (chosen) => change({ bias: chosen })), bias.element,
-    h("details", { open: innerWidth > 900 }, h("summary", {}, "Budget, norm, precision, axes"),
-      field("Largest sum of |coefficients|", select(BUDGETS, state.budget, (budget) => change({ budget }))),
+    h("details", { open: innerWidth > 900 }, h("summary", {}, "Budget, lags, norm, precision, axes"),
+      field("Largest sum of |coefficients|", select(offered(BUDGETS, state.budget), state.budget, (budget) => change({ budget }))),
+      field("Lags that exist", select(offered(WINDOWS, state.window), state.window, (window) => change({ window })), "A kernel is cut there, and later lags cost nothing"),
       chips("Error norm", [["l1", "l1"], ["l2", "l2"], ["sup", "sup"]], state.norm, (norm) => change({ norm })),
       field("Best heads for", select([["", "exact arithmetic"], ["float32", "float32"], ["bfloat16", "bfloat16"]], state.dtype, (dtype) => change({ dtype }))),
       chips("Axes", [["linear", "linear"], ["log", "logarithmic"]], state.axes, (axes) => change({ axes }))));
@@ -44,6 +46,9 @@ export function show(main, state, context, outer) {
   follow(state, parts, result, context);
   outer.addEventListener("leave", () => parts.run(() => Promise.resolve(null)), { once: true });
 }
+
+/** The choices, and what an address says where it is none of them. */
+const offered = (choices, chosen) => choices.some(([value]) => value === chosen) ? choices : [...choices, [chosen, chosen]];
 
 function lay(main, controls, parts, result) {
   replace(main, h("h1", {}, "How many heads does this memory need?"),
@@ -76,7 +81,7 @@ function few(main, state, context, { heads, count, change, parts, result }) {
 const question = (state) => ({
   kernel: asKernel(state.kernel), bias: state.bias, heads: Number(state.heads),
   budget: state.budget === "" ? null : Number(state.budget), norm: state.norm,
-  dtype: state.dtype === "" ? null : state.dtype,
+  dtype: state.dtype === "" ? null : state.dtype, window: state.window === "" ? null : Number(state.window),
 });
 
 const DECAYS = ["lin", "log", "log1p"];
@@ -107,11 +112,11 @@ async function ahead(asked, signal) {
 }
 
 /** Asks for a sketch in a moment, then for the lower bound, which needs no fit; the function returned gives them up. */
-function sketch({ kernel, bias, heads, budget, norm }, signal, show) {
+function sketch({ kernel, bias, heads, budget, norm, window }, signal, show) {
   const control = new AbortController();
   const timer = setTimeout(async () => {
     try {
-      const both = AbortSignal.any([signal, control.signal]), values = { kernel, bias, heads, budget, norm };
+      const both = AbortSignal.any([signal, control.signal]), values = { kernel, bias, heads, budget, norm, window };
       const found = await ask("draft", values, both);
       if (!both.aborted) show(found);
       const { lower_bound } = await ask("bound", values, both);
@@ -162,7 +167,7 @@ function reach(kernel) {
 }
 
 const command = (state) => `headcount fit ${isDrawn(state.kernel) ? "drawn.csv" : state.kernel} --bias ${state.bias} --heads ${state.heads}`
-  + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "");
+  + (state.budget ? ` --budget ${state.budget}` : "") + (state.norm === "l1" ? "" : ` --norm ${state.norm}`) + (state.dtype ? ` --dtype ${state.dtype}` : "") + (state.window ? ` --window ${state.window}` : "");
 
 const least = (bound, error) => [h("b", {}, "No sum does better than "), h("b", { class: "big" }, number(bound.value)), error ? tight(error, bound.value) : "", ": ", `${sentence(bound.words)}.`];
 
@@ -201,7 +206,7 @@ function numbers(found, waiting) {
   return [numberLine(`Four numbers: error in ${found.norm}`, entries),
     h("p", { class: "hint" }, term("promised"), " · ", term("possible"), " · ", term("representable"), " · ", term("learned"),
       ". In float32 and in bfloat16 is what is representable."),
-    lost(found),
+    lost(found), chance(found),
     promised.reasons.length ? h("p", { class: "hint" }, "Promised: ", told(promised.reasons.join("; ")), ".") : null];
 }
 
@@ -213,6 +218,12 @@ function lost(found) {
   const reach = Math.max(...found.coefficients.map((a) => Math.abs(Number(a))));
   return h("p", { id: "lost" }, `The heads' coefficients reach ${number(reach, 1)} and cancel: ${formats.join(" and ")} ${formats.length > 1 ? "lose" : "loses"} what is left of them.`,
     isStatic() ? "" : " Set a budget to keep them small.");
+}
+
+/** Where a format does well although it lacks the digits: that is luck, and may be gone with the next heads. */
+function chance(found) {
+  const formats = Object.keys(found.rounding).filter((name) => found.rounding[name].by_chance);
+  return formats.length ? h("p", { id: "chance" }, `${formats.join(" and ")}: by chance. Cancelling costs these heads ${number(found.digits_lost, 2)} digits, more than the format has, but their roundings happen to agree. Other heads need not have that luck.`) : null;
 }
 
 function trail(state, found) {

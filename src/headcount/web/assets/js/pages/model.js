@@ -8,7 +8,7 @@ import { arcs, figure, heat } from "../plot.js";
 import { EXAMPLES, read } from "./plan.js";
 
 export const title = "Model";
-export const defaults = { folder: "", memory: "fixed:lags=1", tol: "0.2", bias: "lin", theorem: "", normaliser: "", length: "16", sequence: "", seed: "0", step: "" };
+export const defaults = { folder: "", memory: "fixed:lags=1", tol: "0.2", bias: "", theorem: "", normaliser: "", length: "16", sequence: "", seed: "0", step: "" };
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
 export function show(main, state, context, outer) {
@@ -16,14 +16,14 @@ export function show(main, state, context, outer) {
   const folder = h("select", { onchange: () => { made.hidden = folder.value !== ""; } }, h("option", { value: "" }, "a model built for a memory"));
   const inputs = {
     memory: h("input", { type: "text", value: state.memory, spellcheck: "false", list: "memories" }), tol: h("input", { type: "number", step: "any", value: state.tol }),
-    bias: select(["lin", "log", "log1p", "peak", "table", "rope", "none"].map((b) => [b, b]), state.bias, () => { inputs.theorem.value = ""; }),
+    bias: select([["", "as Plan recommends"], ...["lin", "log", "log1p", "peak", "table", "rope", "none"].map((b) => [b, b])], state.bias, () => { inputs.theorem.value = ""; }),
     theorem: h("input", { type: "text", value: state.theorem, spellcheck: "false" }),
     length: h("input", { type: "number", min: 1, max: 1024, value: state.length }),
     sequence: h("input", { type: "text", value: state.sequence, spellcheck: "false", placeholder: "1 -1 1 1 -1" }),
     seed: h("input", { type: "number", min: 0, value: state.seed }),
   };
   const made = h("div", { hidden: state.folder !== "" }, field("Memory", inputs.memory, "As on the Plan page"), field("Bias", inputs.bias),
-    h("details", {}, h("summary", {}, "How it is built"), field("Largest error allowed", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies"), field("Longest sequence", inputs.length)),
+    h("details", {}, h("summary", {}, "How it is built"), field("Largest error allowed", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies; with a bias only"), field("Longest sequence", inputs.length)),
     h("datalist", { id: "memories" }, EXAMPLES.map(([value, text]) => h("option", { value }, text))));
   if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
   const form = h("form", { class: "card controls", onsubmit: (e) => {
@@ -52,10 +52,29 @@ async function follow(state, parts, result, context) {
       if (asked.sequence.some((v) => !Number.isFinite(v))) throw new Error(`Sequence "${state.sequence}": expected numbers with spaces between them.`);
     }
     if (state.folder) asked.folder = state.folder;
-    else asked.build = { memory: read(state.memory), tol: Number(state.tol), bias: state.bias, length: Math.round(Number(state.length)), theorem: state.theorem || null, normaliser: state.normaliser || null };
+    else asked.build = state.bias ? { ...wished(state), bias: state.bias, theorem: state.theorem || null, normaliser: state.normaliser || null } : await recommended(state, signal);
     return ask("model", asked, signal);
   });
   if (found) draw(result, found, state, context);
+}
+
+const wished = (state) => ({ memory: read(state.memory), tol: Number(state.tol), length: Math.round(Number(state.length)) });
+
+/** What Plan would build: bias, construction and normaliser of its first row. */
+async function recommended(state, signal) {
+  const { recommended: best, length } = await ask("plan", { ...wished(state), dtype: "float32" }, signal);
+  if (!best) throw new Error(`No model is known that serves ${state.memory} within ${state.tol}. Plan says what is proved, and what is undecided; or choose a bias.`);
+  return { ...wished(state), length, bias: best.bias, theorem: best.construction, normaliser: best.normaliser };
+}
+
+/** Why this model and not a smaller one: who chose it, and what else there is. */
+function chosen(found, state, context) {
+  if (state.folder) return null;
+  const plan = h("a", { href: context.link("plan", { memory: state.memory, tol: state.tol, length: state.length }) }, "Plan compares all");
+  const other = (name) => h("a", { href: context.link("model", { ...state, theorem: name, step: "" }) }, name);
+  if (!state.bias) return h("p", { class: "hint", id: "chosen" }, "Recommended for this memory: common parts before small size. ", plan, ".");
+  return h("p", { class: "hint", id: "chosen" }, state.theorem ? `Built by ${state.theorem} with bias ${state.bias}, as asked` : `The first construction that applies with bias ${state.bias}`,
+    found.beside.length ? ["; smaller may be ", found.beside.flatMap((name, i) => [i ? " or " : "", other(name)])] : "", ". ", plan, ".");
 }
 
 /** A button that moves the slider from token to token, one a second. */
@@ -95,7 +114,7 @@ function draw(result, found, state, context) {
   step.addEventListener("change", () => move(true));
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, h("b", {}, `${counted(found.layers_count, "layer")} with ${found.heads_per_layer.join(" + ")} head${found.heads_per_layer.join() === "1" ? "" : "s"}, ${counted(found.parameters, "parameter")}`), ", a ", term("stream"),
-      ` of ${counted(found.stream_width, "number")} per position; bias ${found.bias}, attention `, found.attention === "dp-free" ? term("dp-free") : found.attention, `, normaliser ${found.normaliser}.`),
+      ` of ${counted(found.stream_width, "number")} per position; bias ${found.bias}, attention `, found.attention === "dp-free" ? term("dp-free") : found.attention, `, normaliser ${found.normaliser}.`), chosen(found, state, context),
     spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, sentence(s.why)]), { caption: "Named parts of the residual stream", cards: true })
       : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number.")),
     h("div", { class: "card" }, h("h2", {}, "Token by token"),
@@ -126,7 +145,7 @@ function moment(found, position) {
     h("ol", { id: "steps" }, steps(found, t, read)),
     drawn,
     held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null,
-    h("details", {}, h("summary", {}, `Each of the ${rows.length} heads at this position`),
+    h("details", {}, h("summary", {}, rows.length === 1 ? "The head at this position" : `Each of the ${rows.length} heads at this position`),
       table(["layer", "head", "looks most at", "weight", "serves (writes to)"], rows, { caption: "Heads at this position", cards: true, most: 24 }))];
 }
 
@@ -143,7 +162,7 @@ function steps(found, t, read) {
     const exact = found.exact?.find((e) => e.name === name && e.layer === layer);
     const space = found.subspaces.find((s) => s.name === name && s.layer === layer);
     const holds = space ? found.layers[layer - 1].after_attention[t].slice(space.start, space.stop) : null;
-    return h("li", {}, `Layer ${layer}${read.length && space ? `: its heads together put into ${name}: ` : `, ${name}: `}`, shown.length ? shown.map(source).join(" and ") : "nothing",
+    return h("li", {}, `Layer ${layer}${read.length && space ? found.layers[layer - 1].heads === 1 ? `: its head puts into ${name}: ` : `: its heads together put into ${name}: ` : `, ${name}: `}`, shown.length ? shown.map(source).join(" and ") : "nothing",
       row.length > shown.length ? `, and ${row.length - shown.length} more with less weight` : "", holds ? `. It holds ${written(holds)}` : "", exact ? ` (exactly: ${written(exact.values[t])})` : "", ".");
   });
   return [h("li", {}, `In comes token ${written(found.x[t])} at position ${t + 1}.`), fetched, h("li", {}, `Out goes ${written(found.y[t])}.`)];

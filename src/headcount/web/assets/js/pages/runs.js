@@ -72,12 +72,18 @@ function apart(labels) {
   return { common: common.join(", "), names: split.map((parts) => parts.filter((part) => !common.includes(part)).join(", ")) };
 }
 
-/** A colour per run: what was measured on held-out data as a line, the loss in training dashed. */
+const KINDS = { train_loss: "dash", eval_loss: "line" };
+
+/** A colour per run, named once: the loss on held-out data as a line, that in training dashed. What else was logged
+ * (the relative loss is the same curve on another scale) is drawn where there is none of them. */
 function curves(losses) {
   const ids = [...new Set(losses.map((c) => c.id))], { common, names } = apart(ids.map((id) => losses.find((c) => c.id === id).label || id));
-  return { common, series: losses.slice(0, 28).map((c) => {
+  const plain = losses.filter((c) => Object.hasOwn(KINDS, c.metric)), drawn = plain.length ? plain : losses, named = new Set();
+  return { common, both: new Set(plain.map((c) => c.metric)).size > 1, series: drawn.slice(0, 24).map((c) => {
     const i = ids.indexOf(c.id), own = names[i] || (ids.length > 1 ? c.id.slice(0, 8) : "");
-    return { name: `${own} ${c.metric.replaceAll("_", " ")}`.trim(), kind: /^train/.test(c.metric) ? "dash" : "line", color: COLOURS[i % 7], x: c.step, y: c.value };
+    const metric = c.metric.replaceAll("_", " "), unnamed = plain.length > 0 && (c.metric !== "eval_loss" && plain.some((o) => o.id === c.id && o.metric === "eval_loss") || named.has(c.id));
+    if (!unnamed) named.add(c.id);
+    return { name: `${own} ${plain.length && !unnamed && own ? "" : metric}`.trim(), unnamed, kind: KINDS[c.metric] ?? "line", color: COLOURS[i % 7], x: c.step, y: c.value };
   }) };
 }
 
@@ -99,7 +105,7 @@ function draw(result, state, found, choose, act) {
         h("span", { class: "hint" }, "computes the runs that are waiting; the command that began them also judges and writes the report")) : null,
     found.failures.length ? table(["run", "what it is", "why it failed"], found.failures.slice(0, 10).map((f) => [f.id, f.label, f.error]), { caption: "Failed runs", cards: true }) : null),
   losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: "step" }, y: { label: "loss", log: losses.every((c) => c.value.every((v) => v === null || v > 0)) }, series: drawn.series }),
-    h("p", { class: "hint" }, drawn.common ? `All of them: ${drawn.common}. ` : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
+    h("p", { class: "hint" }, drawn.both ? "Lines: held-out data; dashed: training. " : "", drawn.common ? `All of them: ${drawn.common}. ` : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
   !found.verdicts.length && found.runs ? h("p", { class: "hint apart" }, done < found.runs ? "No verdict so far: the first look at the seeds has not been taken." : "No verdicts of a reproduction are stored here: its profile is too small to judge (smoke), or the runs are of another study, whose outcome is on the page Studies.") : null,
   found.verdicts.length ? h("div", { class: "card" }, h("h2", {}, "Verdicts so far"), verdictTable(found.verdicts)) : null,
   h("div", { class: "card" }, h("h2", {}, "Runs"), found.left_out ? h("p", { class: "hint" }, `${found.left_out} more are not shown.`) : null,
