@@ -23,7 +23,8 @@ def test_the_page_is_made_from_the_same_data():
 
 def test_a_word_its_aliases_and_a_part():
     assert "holds one memory" in run("explain", "slot")
-    assert explained("dp-free") == explained("Dot-product-free")
+    assert explained("dp-free") == explained("Dot-product-free") == explained("dp free")
+    assert explained("lower-bound") == explained("at least")
     assert "Formula: -p s" in run("explain", "lin")
     assert json.loads(run("explain", "sup error", "--json"))["entries"][0]["where"]
     assert run("explain", "sup", "error") == run("explain", "sup error")

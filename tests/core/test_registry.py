@@ -8,6 +8,7 @@ from headcount.core.errors import InputError
 from headcount.core.refs import Ref
 from headcount.core.registry import PartSpec, Registry
 from headcount.core.spec import canonical_json
+from headcount.memory.named import targets
 
 REF = Ref("headcount")
 
@@ -137,3 +138,12 @@ def test_a_broken_plug_in_is_named(shapes, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Point])
     with pytest.raises(InputError, match="plug-in 'square'"):
         shapes.names()
+
+
+def test_a_kernel_where_a_memory_is_wanted_is_told_as_one():
+    for text, memory in (("lag:300", "fixed:lags=300"), ("exp:0.1", "essential:kernel=exp:0.1")):
+        with pytest.raises(InputError, match=f"expected a memory; write {memory}$"):
+            targets.build(text)
+        targets.build(memory)
+    with pytest.raises(InputError, match="unknown memory 'nonsense'"):
+        targets.build("nonsense:3")

@@ -138,6 +138,8 @@ def tell_results(results: "list[KernelFit]", one: bool, plot: Path | None, json:
     console.print(table(results[0]) if one else curve_table(results))
     if not one:
         tell_curve(results)
+    if plot is not None:
+        tell(f"written to {plot}")
 
 
 def register(app: typer.Typer) -> None:

@@ -337,14 +337,21 @@ def terms() -> list[Term]:
     return [term for entries in SECTIONS.values() for term in entries]
 
 
+def _as_one(word: str) -> str:
+    """Small letters, and no difference between 'lower bound' and 'lower-bound'."""
+    return " ".join(word.lower().replace("-", " ").split())
+
+
 def explained(word: str) -> list[tuple[str, Term]]:
     """The entries that a word opens, each with its section; failing these, those in which it is
     explained.
     """
-    asked = " ".join(word.lower().split()).strip("`")
+    asked = _as_one(word.strip("`"))
     every = [(section, term) for section, entries in SECTIONS.items() for term in entries]
-    first = [(section, term) for section, term in every if asked == term.names[0]]
-    found = first or [(section, term) for section, term in every if asked in term.names]
+    first = [(section, term) for section, term in every if asked == _as_one(term.names[0])]
+    found = first or [
+        (section, term) for section, term in every if asked in map(_as_one, term.names)
+    ]
     if not found:
         known = sorted({name for _, term in every for name in term.names})
         raise InputError(

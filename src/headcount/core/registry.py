@@ -119,12 +119,20 @@ class Entry(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """The parts of one sort: `noun` is the word used in messages, `base` their abstract class."""
+    """The parts of one sort: `noun` is the word used in messages, `base` their abstract class;
+    `meant` says what a text of another sort is written like here, if it is known.
+    """
 
     by_base: typing.ClassVar[dict[type, "Registry[Any]"]] = {}
 
-    def __init__(self, noun: str, base: type[T], from_path: Callable[[Path], T] | None = None):
-        self.noun, self.base, self.from_path = noun, base, from_path
+    def __init__(
+        self,
+        noun: str,
+        base: type[T],
+        from_path: Callable[[Path], T] | None = None,
+        meant: Callable[[str], str | None] = lambda text: None,
+    ):
+        self.noun, self.base, self.from_path, self.meant = noun, base, from_path, meant
         self._entries: dict[str, Entry[T]] = {}
         self._plugins_loaded = False
         Registry.by_base[base] = self
@@ -182,6 +190,7 @@ class Registry(Generic[T]):
             value = read_mapping(Path(value))
         if isinstance(value, str):
             name, positional, named = split_part(value)
+            self._require_own(value, name)
             return self[name], self[name].options(self[name].from_text(positional, named))
         example = next(iter(self._entries), "name")
         require(
@@ -213,6 +222,11 @@ class Registry(Generic[T]):
             return self.from_path(Path(value))
         entry, options = self.read(value)  # type: ignore[arg-type]
         return entry.maker(*context, **options)
+
+    def _require_own(self, text: str, name: str) -> None:
+        """Refuse a text of another sort with what was meant."""
+        if name not in self.names() and (instead := self.meant(text)):
+            raise InputError(f"{shown(text)}", f"a {self.noun}", f"write {instead}")
 
     def _load_plugins(self) -> None:
         if self._plugins_loaded:

@@ -22,7 +22,7 @@ from headcount.core.errors import require, shown
 from headcount.core.registry import Registry
 from headcount.core.sizes import require_memory
 from headcount.memory.inputs import AbstractInputs
-from headcount.memory.kernels import AbstractKernel
+from headcount.memory.kernels import AbstractKernel, kernels
 from headcount.memory.read import AbstractRead
 from headcount.memory.readouts import AbstractReadout, Weights
 
@@ -237,4 +237,12 @@ def short_sequence(target: AbstractTarget, length: int) -> list[Any]:
     return list((tokens.astype(float).round(4) if real else tokens).tolist())
 
 
-targets: Registry[AbstractTarget] = Registry("memory", AbstractTarget)
+def _of_kernel(text: str) -> str | None:
+    """The memory of a kernel: 'lag:300' is fixed:lags=300, another one an essential memory."""
+    name, _, rest = text.partition(":")
+    if name not in kernels.names():
+        return None
+    return f"fixed:lags={rest}" if name == "lag" and rest else f"essential:kernel={text}"
+
+
+targets: Registry[AbstractTarget] = Registry("memory", AbstractTarget, meant=_of_kernel)
