@@ -24,7 +24,7 @@ from headcount.theory.fit_text import curve_figure, four_numbers, head_rows, tit
 
 if TYPE_CHECKING:
     from headcount.memory.kernels import FileKernel
-    from headcount.theory.kernel_fit import KernelFit
+    from headcount.theory.fit_record import KernelFit
 
 PLOT_ENDINGS = (".svg", ".png")
 MOST_COUNTS = 64

@@ -29,9 +29,10 @@ from flint import fmpq
 from headcount.core.claims import FIELDS, Claim, Readout, Role, Scope, Status
 from headcount.lab.numbers import Numbers
 from headcount.memory.kernels import AbstractKernel
+from headcount.theory.fit_record import KernelFit
 from headcount.theory.head_sum import HeadSum
 from headcount.theory.heads import DECAYS, family
-from headcount.theory.kernel_fit import KernelFit, fit_kernel
+from headcount.theory.kernel_fit import fit_kernel
 from headcount.theory.problem import Norm, Problem
 from headcount.theory.returned_numbers import from_decimal
 from headcount.theory.rounding import Dtype, measured_in, penalised_fit

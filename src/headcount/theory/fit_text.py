@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.core.claims import phrase, rounded
 
 if TYPE_CHECKING:
-    from headcount.theory.kernel_fit import KernelFit
+    from headcount.theory.fit_record import KernelFit
 
 Row = tuple[str, str, str]  # name, value, sentence
 MOST_SHOWN = 64  # heads in a table

@@ -17,25 +17,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import fmpq
 
 from headcount.core.arguments import checked
 from headcount.core.cache import cached
 from headcount.core.claims import Claim, Norm, Status
-from headcount.core.errors import CheckFailed, InputError, require, unknown
+from headcount.core.errors import CheckFailed, require
 from headcount.core.refs import Ref
 from headcount.core.threads import one_thread
-from headcount.memory.kernels import AbstractKernel, ArrayKernel, FileKernel, kernels
-from headcount.theory.balls import precision
+from headcount.theory.fit_question import check_request, choice, named_kernel, problem_of
+from headcount.theory.fit_record import KernelFit, finite_or
 from headcount.theory.head_sum import Fit, HeadSum
-from headcount.theory.heads import FAMILIES, SHAPED, family
-from headcount.theory.measure import Errors, Norms, head_values, measure
+from headcount.theory.heads import SHAPED
+from headcount.theory.measure import Errors, measure
 from headcount.theory.problem import Problem
 from headcount.theory.promised import Promised, promised
 from headcount.theory.returned_numbers import Number, as_returned, to_text
 from headcount.theory.rounding import (
     Dtype,
-    Rounded,
     digits_lost,
     fit_for_precision,
     measured_in,
@@ -43,135 +42,9 @@ from headcount.theory.rounding import (
     softmax_weights,
 )
 
-MOST_HEADS = 4096
-TINIEST, HUGE = 1e-9, 1e6  # parameters of kernels, in lags or per lag
-SMALLEST, LARGEST = 1e-100, 1e100  # budgets whose products with a kernel stay far from overflow
 HELD = 0.99  # of what a search may use: that holds it
 UNTOUCHED = 1.0001  # of the error in exact arithmetic: a format that costs nothing
 Progress = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class KernelFit:
-    """Four numbers for a kernel and a bias: promised, possible (`error`, `lower_bound`),
-    representable (float32, bfloat16).
-    """
-
-    kernel: str
-    bias: str
-    heads: int
-    norm: Norm
-    window: int | None
-    budget: float
-    rates: tuple[float, ...]
-    coefficients: tuple[Number, ...]
-    errors: Errors
-    rounded: dict[str, Rounded]
-    coefficient_sum: Number
-    digits_lost: float
-    lower_bound: Claim | None
-    promised: Promised
-    method: str
-    notes: tuple[str, ...]
-    parameters: tuple[dict[str, Any], ...]
-    problem: Problem
-    head_sum: HeadSum
-    softmax_weight_sum: Number | None = None
-    sink: dict[str, Any] | None = None
-    seconds: float = 0.0
-    # ^C ended the search early: the result holds, but a longer search may do better
-    interrupted: bool = False
-
-    @property
-    def error(self) -> Norms:
-        """Upper ends of the enclosures of the l1, l2 and sup error, tail included."""
-        return self.errors.absolute
-
-    def by_chance(self, dtype: str) -> bool:
-        """Does the format do well only because roundings happen to agree?"""
-        whole = self.errors.kernel[self.norm]
-        return self.rounded[dtype].by_chance(self.norm, whole, self.digits_lost)
-
-    @property
-    def target(self) -> np.ndarray:
-        """The kernel on lags 0..length-1, float64.  [S]"""
-        return self.problem.kernel.values(self.problem.length)
-
-    def drawn(self) -> np.ndarray:
-        """The fitted kernel on lags 0..length-1, float64.  [S]"""
-        return _drawn(self.problem, self.head_sum)
-
-    def plot(self) -> Any:
-        """A matplotlib figure: kernel and fit above, what is left below, by lag."""
-        from headcount.theory.fit_text import figure
-
-        return figure(self)
-
-    def __repr__(self) -> str:
-        from headcount.theory.fit_text import one_line
-
-        return f"<KernelFit {one_line(self)}>"
-
-    def _repr_html_(self) -> str:
-        from headcount.theory.fit_text import html
-
-        return html(self)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; null stands for 'no limit' (budget), 'no number' (a rounded evaluation
-        that overflows) or 'none asked for'.
-        """
-        bound = self.lower_bound
-        return {
-            "kernel": self.kernel,
-            "bias": self.bias,
-            "heads": self.heads,
-            "norm": str(self.norm),
-            "window": self.window,
-            "budget": _finite(self.budget),
-            "rates": [_finite(b, "inf") for b in self.rates],
-            "coefficients": list(self.coefficients),
-            "error": _json_norms(self.errors.absolute),
-            "error_float32": _finite(self.rounded["float32"].error[self.norm]),
-            "error_bfloat16": _finite(self.rounded["bfloat16"].error[self.norm]),
-            "coefficient_sum": self.coefficient_sum,
-            "digits_lost": self.digits_lost,
-            "lower_bound": None if bound is None else json_bound(bound),
-            "promised": self.promised.to_json(),
-            "seconds": self.seconds,
-            "error_relative": _json_norms(self.errors.relative),
-            "error_window": _json_norms(self.errors.window),
-            "kernel_norm": _json_norms(self.errors.kernel),
-            "tail": {
-                **dataclasses.asdict(self.errors.tail),
-                "bound": _finite(self.errors.tail.bound),
-            },
-            "rounding": {
-                name: {
-                    **_json_norms(r.error),
-                    "finite": r.finite,
-                    "by_chance": self.by_chance(name),
-                }
-                for name, r in self.rounded.items()
-            },
-            "softmax_weight_sum": self.softmax_weight_sum,
-            "sink": self.sink,
-            "parameters": list(self.parameters),
-            "method": self.method,
-            "notes": list(self.notes),
-        }
-
-
-def json_bound(bound: Claim) -> dict[str, Any]:
-    """The claim, and beside it its main fields under the names that scripts know."""
-    return {
-        **bound.to_json(),
-        "certified": bound.status is Status.PROVED,
-        "budget": _finite(bound.scope.weight),
-        "heads": bound.scope.heads,
-        "missing": "",
-        "lowest_rate": bound.scope.lowest_rate,
-    }
 
 
 @checked
@@ -197,10 +70,10 @@ def fit_kernel(
     free through the residual, so that lag 0 costs nothing.
     """
     started = time.perf_counter()
-    name, built = _kernel(kernel)
-    problem = _problem(built, bias, budget, norm, window, residual)
-    _check_request(problem, name, heads, tol)
-    form = _choice(Dtype, dtype, "dtype") if dtype is not None else None
+    name, built = named_kernel(kernel)
+    problem = problem_of(built, bias, budget, norm, window, residual)
+    check_request(problem, name, heads, tol)
+    form = choice(Dtype, dtype, "dtype") if dtype is not None else None
     require(isinstance(certify, bool), f"certify {certify!r}", "True or False", "pass one of them")
     result = _answer(problem, name, heads, tol, form, certify, progress)
     return dataclasses.replace(result, seconds=time.perf_counter() - started)
@@ -299,107 +172,6 @@ def gate(problem: Problem, result: KernelFit) -> None:
         raise CheckFailed(f"the lower bound does not speak about {found}: {answer.gaps[0]}")
     if bound.status is Status.PROVED and answer.value > error:
         raise CheckFailed(f"proved lower bound {bound.value!r} ({bound.method}) exceeds {found}")
-
-
-def _kernel(kernel: Any) -> tuple[str, AbstractKernel]:
-    if isinstance(kernel, (list, tuple, np.ndarray)):
-        kernel = ArrayKernel(kernel)  # type: ignore[arg-type]
-    built = kernels.build(kernel)
-    _check_parameters(built)
-    if isinstance(kernel, str):
-        return kernel, built
-    if isinstance(built, ArrayKernel):
-        return f"array of {len(built.numbers)} lags", built
-    if isinstance(built, FileKernel):
-        return built.path, built
-    values = (getattr(built, field.name) for field in dataclasses.fields(built))  # type: ignore[arg-type]
-    return f"{built.kind}:{','.join(map(str, values))}", built
-
-
-def _check_parameters(kernel: AbstractKernel) -> None:
-    """Numbers beyond all meaning overflow or vanish somewhere on the way: told here."""
-    if not dataclasses.is_dataclass(kernel):
-        return
-    for field in dataclasses.fields(kernel):
-        value = getattr(kernel, field.name)
-        if isinstance(value, AbstractKernel):
-            _check_parameters(value)
-        elif isinstance(value, float):
-            require(
-                value == 0 or TINIEST <= abs(value) <= HUGE,
-                f"{kernel.kind} with {field.name} {value:g}",
-                f"0 or a size between {TINIEST:g} and {HUGE:g}",
-                "rescale the lags",
-            )
-
-
-def _problem(
-    kernel: AbstractKernel, bias: str, budget: float, norm: str, window: int | None, residual: bool
-) -> Problem:
-    if bias not in FAMILIES:
-        raise unknown("bias", str(bias), FAMILIES)
-    _check_number("budget", budget, "leave it out for none")
-    require(
-        math.isinf(budget) or SMALLEST <= budget <= LARGEST,
-        f"budget {budget:g}",
-        f"between {SMALLEST:g} and {LARGEST:g}",
-        "leave it out for none",
-    )
-    whole = window is None or (isinstance(window, int) and not isinstance(window, bool))
-    require(whole, f"window {window!r}", "a whole number of lags", "pass for example 1024")
-    require(isinstance(residual, bool), f"residual {residual!r}", "True or False", "pass one")
-    made = Problem(
-        kernel, family(bias), _choice(Norm, norm, "norm"), window, float(budget), residual
-    )
-    require(
-        made.first_lag < made.length,
-        f"window {window}: no lag is left to fit",
-        f"at least {made.first_lag + 1} lags",
-        "pass a longer --window",
-    )
-    return made
-
-
-def _check_number(name: str, value: Any, fix: str) -> None:
-    real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    require(real and not math.isnan(value), f"{name} {value!r}", "a number", fix)
-
-
-def _choice(kind: Any, value: str, noun: str) -> Any:
-    if not isinstance(value, str) or value not in list(kind):
-        raise unknown(noun, str(value), [str(x) for x in kind])
-    return kind(value)
-
-
-def _check_request(problem: Problem, name: str, heads: int | None, tol: float | None) -> None:
-    given = "both heads and tol" if heads is not None else "neither heads nor tol"
-    require(
-        (heads is None) != (tol is None), given, "one of the two", "pass --heads 8, or --tol 0.01"
-    )
-    whole = heads is None or (isinstance(heads, int) and not isinstance(heads, bool))
-    require(whole, f"heads {heads!r}", "a whole number", "pass for example 8")
-    require(
-        heads is None or 1 <= heads <= MOST_HEADS,
-        f"heads {heads}",
-        f"between 1 and {MOST_HEADS}",
-        f"pass --heads from 1 to {MOST_HEADS}",
-    )
-    if tol is not None:
-        _check_number("tol", tol, "pass for example 0.01")
-    require(
-        tol is None or 0 < tol < 1,
-        f"tol {tol}",
-        "a relative error between 0 and 1",
-        "pass for example --tol 0.01",
-    )
-    if not np.any(problem.target):
-        hidden = bool(np.any(problem.kernel.values(problem.length)))
-        given = "the residual gives" if problem.residual else "the log bias cannot see"
-        why = (
-            f"only lag 0 of it differs from 0, which {given}" if hidden else "it is 0 at every lag"
-        )
-        fix = "check the kernel" if problem.residual or not hidden else "use --bias lin or log1p"
-        raise InputError(f"nothing to fit in {name}: {why}", "a kernel with a lag to reach", fix)
 
 
 def _fit_decays(
@@ -514,18 +286,9 @@ def _assemble(
         parameters=(),
         problem=problem,
         head_sum=head_sum,
-        softmax_weight_sum=_finite(float(np.abs(weights).sum())),
+        softmax_weight_sum=finite_or(float(np.abs(weights).sum())),
         sink=problem.decay.sink(head_sum.rates),
     )
-
-
-def _drawn(problem: Problem, head_sum: HeadSum) -> np.ndarray:
-    """The sum of heads on lags 0..length-1, at a precision that holds the cancellation.  [S]"""
-    with precision(100 + head_sum.weight_bits):
-        balls = head_values(
-            problem, head_sum.curves, [arb(a) for a in head_sum.coefficients], problem.length
-        )
-        return np.array([float(x) for x in balls])
 
 
 def _fit_shape(
@@ -571,11 +334,3 @@ def _fit_shape(
         problem=problem,
         head_sum=head_sum,
     )
-
-
-def _finite(value: float, otherwise: str | None = None) -> Any:
-    return value if math.isfinite(value) else otherwise
-
-
-def _json_norms(norms: Norms) -> dict[str, Any]:
-    return {name: _finite(value) for name, value in norms.to_json().items()}

@@ -37,8 +37,9 @@ from headcount.memory.kernels import Lag, kernels
 from headcount.memory.readouts import Teacher
 from headcount.memory.target import Family
 from headcount.theory.adaptive_lags import fit_adaptive
+from headcount.theory.fit_record import KernelFit
 from headcount.theory.heads import family
-from headcount.theory.kernel_fit import KernelFit, fit_kernel
+from headcount.theory.kernel_fit import fit_kernel
 from headcount.theory.problem import Problem
 from headcount.theory.promised import promised
 

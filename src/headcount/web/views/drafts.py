@@ -19,8 +19,8 @@ from headcount.memory.kernels import ArrayKernel, kernels
 from headcount.theory.fit.sample import Sample, sample, thin
 from headcount.theory.fit.slp import Point, at
 from headcount.theory.fit.varpro import chain
+from headcount.theory.fit_record import json_bound
 from headcount.theory.heads import family
-from headcount.theory.kernel_fit import json_bound
 from headcount.theory.measure import norm_of
 from headcount.theory.problem import Problem
 from headcount.web.asked import AskBound, AskDraft

@@ -11,8 +11,9 @@ from headcount.core.cache import cached
 from headcount.core.claims import Claim
 from headcount.core.threads import one_thread
 from headcount.memory.kernels import kernels
+from headcount.theory.fit_record import KernelFit
 from headcount.theory.heads import DECAYS, family
-from headcount.theory.kernel_fit import KernelFit, fit_kernel, with_bound
+from headcount.theory.kernel_fit import fit_kernel, with_bound
 from headcount.theory.problem import Problem
 from headcount.theory.rounding import Dtype
 from headcount.theory.shaped_curves import Peak, Rotary, Table

@@ -50,15 +50,19 @@ def model_view(asked: AskModel, root: str) -> dict[str, Any]:
                 "raise the longest sequence",
             )
             exact, first = _exact(made, x), made.draft.first
-            beside = small_ones_beside(made) if asked.build.theorem is None else ()
+            beside = small_ones_beside(made) if asked.build.theorem is None else []
         else:
             assert asked.folder is not None
             folder = Root(root).inside(asked.folder)
             names, model = _names(folder), opened(folder)
             x, exact, first = _sequence(asked, model, None), None, first_position(folder)
-            beside = ()
-        told = {"subspaces": names, "exact": exact, "first_position": first}
-        told["beside"] = list(beside)  # constructions that may be smaller
+            beside = []
+        told = {
+            "subspaces": names,
+            "exact": exact,
+            "first_position": first,
+            "beside": beside,  # constructions that may be smaller
+        }
         return {**_sizes(model), **at_work(model, x), **told}
 
 
