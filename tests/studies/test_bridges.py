@@ -49,6 +49,7 @@ def test_both_formats_come_back(segment, tmp_path):
         (np.zeros((2, 3), int), np.zeros((2, 4), int), "one label per token"),
         (np.zeros((2, 3), int), np.full((2, 3), IGNORED), "without labels"),
         (np.zeros((2, 3), int), np.full((2, 3), -3), "labels >= 0"),
+        (np.full((2, 3), -1), np.zeros((2, 3), int), "negative tokens; expected tokens >= 0"),
     ],
 )
 def test_what_is_no_segment_is_refused(inputs, labels, message):
@@ -66,3 +67,45 @@ def test_files_that_are_none_are_refused(tmp_path, segment):
         write_segment(segment, write_segment(segment, tmp_path / "twice"))
     with pytest.raises(InputError, match="integer tokens"):
         segment_of(targets.build("fixed:lags=1"), 2, 4)
+
+
+def test_a_place_that_is_none_is_refused_in_one_line(tmp_path, segment):
+    with pytest.raises(InputError, match=r"cannot write .*x\.npz"):
+        write_segment(segment, tmp_path / "nodir" / "x")
+    with pytest.raises(InputError, match="name of a file"):
+        write_segment(segment, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_ending_is_added_and_replaces_nothing(tmp_path, segment):
+    names = [write_segment(segment, tmp_path / name).name for name in ("data.v1", "data", "b.npz")]
+    assert names == ["data.v1.npz", "data.npz", "b.npz"]
+    assert {file.name for file in tmp_path.iterdir()} == set(names)  # nothing is left beside them
+
+
+def test_a_misspelt_split_is_refused_also_of_a_flat_folder(tmp_path, segment):
+    flat = write_mad({"train": segment}, tmp_path / "mad") / "train"
+    for split in ("train", "test"):
+        np.testing.assert_array_equal(read_mad(flat, split).inputs, segment.inputs)
+    with pytest.raises(InputError, match=r"unknown split 'tset' .*expected one of test, train"):
+        read_mad(flat, "tset")
+    with pytest.raises(InputError, match="unknown split 'valid'"):
+        write_mad({"valid": segment}, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_folder_is_not_written_over_nor_written_empty(tmp_path, segment):
+    with pytest.raises(InputError, match="no segment; expected one for train or test"):
+        write_mad({}, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")  # a saved model is not ours to replace
+    written = write_mad({"train": segment}, tmp_path / "mad")
+    for taken in (written, tmp_path / "model"):
+        with pytest.raises(
+            InputError, match="exists and is no empty folder; expected a free place"
+        ):
+            write_mad({"train": segment}, taken)
+    assert (tmp_path / "model" / "config.json").is_file()
+    (tmp_path / "empty").mkdir()
+    assert read_mad(write_mad({"train": segment}, tmp_path / "empty")).inputs.size

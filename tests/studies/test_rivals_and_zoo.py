@@ -17,10 +17,10 @@ from headcount.report.rivals_page import Square
 from headcount.studies import trials
 from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
-from headcount.studies.contenders import CONTENDERS, Measure, amount, sized
+from headcount.studies.contenders import CONTENDERS, TAPS, Measure, amount, sized
 from headcount.studies.decomposition import Floor
 from headcount.studies.known_floors import modes_of
-from headcount.studies.rivals import Cause, Rival, Rivals, budget, floor_of, planned
+from headcount.studies.rivals import NORMED, Cause, Rival, Rivals, budget, floor_of, planned
 from headcount.studies.trials import Learned, learned
 from headcount.studies.zoo import zoo
 
@@ -88,6 +88,39 @@ def test_complex_modes_for_half_of_the_lags_hold_any_kernel_in_the_model_itself(
     x = rng.normal(size=(5, length, 1)).astype(np.float32)
     answer = np.asarray(model(jnp.asarray(x), Last()))[:, 0, 0]
     np.testing.assert_allclose(answer, x[:, ::-1, 0] @ values, atol=2e-4)
+
+
+def test_layer_norm_leaves_a_linear_answer_within_what_is_told():
+    """(c, -c, v, -v) behind a norm, in float32, c = 1000 times the largest v."""
+    rng = np.random.default_rng(0)
+    v = rng.normal(size=4096).astype(np.float32)
+    c = np.float32(1000 * np.abs(v).max())
+    stream = np.stack([np.full_like(v, c), np.full_like(v, -c), v, -v], axis=1)  # [n, 4]
+    centred = stream - stream.mean(axis=1, keepdims=True)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True))
+    answer = normed[:, 2] * (c / np.float32(np.sqrt(2)))
+    assert np.mean((answer - v) ** 2) / np.mean(v**2) < NORMED
+
+
+def test_a_convolution_is_a_tensor_train_over_the_digits_of_the_lag():
+    rng = np.random.default_rng(1)
+    kernel = rng.normal(size=TAPS**3)  # lag = k0 + 4 k1 + 16 k2
+    tensor = kernel.reshape(TAPS, TAPS, TAPS).transpose(2, 1, 0)  # [k0, k1, k2]
+    left, middle, right = tensor.shape
+    u, s, rest = np.linalg.svd(tensor.reshape(left, -1), full_matrices=False)
+    assert len(s) <= TAPS  # channels after the first layer
+    x = rng.normal(size=TAPS**3)  # newest first
+    lags = np.arange(TAPS**3).reshape(TAPS, TAPS, TAPS).transpose(2, 1, 0)
+    first = np.einsum("kr,kab->rab", u, x[lags])  # layer 1 at every later tap
+    later = np.einsum("r,rm->rm", s, rest).reshape(-1, middle, right)
+    assert np.einsum("rab,rab->", first, later) == pytest.approx(kernel @ x)
+
+
+def test_a_narrow_convolution_has_no_known_floor():
+    task = by_name("power-heavy")  # 256 lags: four layers, ranks up to 16
+    assert floor_of(task, "convolution", 0, 16).approximation is None
+    assert floor_of(task, "convolution", 0, 17).approximation == 0.0
+    assert floor_of(task, "transformer").precision == NORMED
 
 
 def test_the_floor_of_a_recurrence_with_enough_modes_is_zero_and_its_rounding_small():
@@ -159,6 +192,9 @@ def test_names_are_checked_and_runs_counted():
     with pytest.raises(InputError, match="memory of the zoo"):
         chosen(["nothing"])
     assert len(planned(["lag-1"], ["gru", "ssm"], "parameters", "smoke")) == 2 * 5
+    for equal, profile in (("foo", "smoke"), ("parameters", "foo")):
+        with pytest.raises(InputError, match=r"unknown (measure|profile) 'foo'"):
+            planned(["lag-1"], ["gru"], equal, profile)
     every = zoo_module.planned("gru", None, "laptop")
     assert len({spec.memory.to_plain()["kind"] for spec in every}) > 5  # the whole collection
     assert len(every) == (2 + 5) * len(COLLECTION)  # two learning rates on a pilot seed, 5 seeds

@@ -1,5 +1,6 @@
 """The map of variants: cells that can be trained, outcomes with a controlled rate of errors."""
 
+import dataclasses
 import functools
 
 import equinox as eqx
@@ -17,6 +18,8 @@ from headcount.studies.robustness import (
     EFFORTS,
     Cell,
     Robustness,
+    _specs,
+    _void,
     asked,
     combinations,
     joined,
@@ -136,6 +139,29 @@ def test_a_variant_without_any_effect_is_not_counted_as_evidence():
     found = Robustness(Profile.SMOKE, tuple(cells), ())
     assert [c["as_base"] for c in found.to_json()["map"]] == [False, True, False]
     assert "in 2 of 2 variants; 1 more change no figure." in found.sentences()[0]
+    assert [row for row in found.factors() if row[0] == "bias"] == []  # not tried in effect
+
+
+def test_seeds_on_which_both_models_diverge_decide_nothing():
+    good = cell("2b", np.full(10, 2.0))
+    assert judged([good])[0].outcome is Outcome.SUPPORTED
+    zero = cell("2b", np.zeros(10))
+    assert judged([zero])[0].outcome is Outcome.REFUTED
+    void = dataclasses.replace(zero, void=10)
+    assert judged([void])[0].outcome is Outcome.UNDECIDED
+    assert void.to_json()["void"] == 10
+
+
+def test_void_seeds_are_counted():
+    question = (PROBES[0], (BASE,))
+    pair = _specs(question, EFFORTS[Profile.SMOKE], 3)
+    name = "eval_loss" if PROBES[0].tokens else "relative_loss"
+    finals = {spec.content_hash: {name: 1.0} for side in pair for spec in side}
+    assert _void(question, pair, finals) == 0
+    for side in pair:
+        finals[side[1].content_hash] = {}
+    finals[pair[0][2].content_hash] = {}  # the other model of that seed is compared
+    assert _void(question, pair, finals) == 1
 
 
 def test_what_turns_a_conclusion_is_told():

@@ -91,7 +91,12 @@ def changed(model: str | None, changes: list[str] | None) -> Any:
     """A baseline by text, or the fields of a Transformer as key=value words."""
     from headcount.core.overrides import with_changes
 
-    return model if model is not None or not changes else with_changes({}, changes)
+    if model is None:
+        return with_changes({}, changes) if changes else None
+    both = f"--model {model} and --set {' '.join(changes or ())}"
+    expected = "one of them, for --set changes the default Transformer"
+    require(not changes, both, expected, "write a baseline's fields into --model")
+    return model
 
 
 def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
@@ -139,6 +144,7 @@ def finite_sample(
     from headcount.studies import finite_sample as verb
 
     fields = changed(model, change)
+    verb.check_error(over, error)
     asked: dict[str, Any] = {
         "noise": noise, "series": series, "over": over, "sizes": numbers(sizes, "sizes"),
         "samples": samples, "error": error, "length": length,

@@ -40,7 +40,7 @@ Formats = dict[str, float]
 
 def copied_numbers(memory: Any, heads: int, neurons: int, length: int) -> Numbers:
     """The construction, where so many heads and neurons suffice for it."""
-    needed, width = _needed(_key(memory))
+    needed, width = copies_needed(memory)
     if heads < needed or neurons < width:
         return Numbers(
             lower=0.0,
@@ -61,6 +61,11 @@ def copied_numbers(memory: Any, heads: int, neurons: int, length: int) -> Number
         bfloat16=found["bfloat16"],
         note=f"{needed} head{'s' * (needed > 1)} and {width} neurons, by formula",
     )
+
+
+def copies_needed(memory: Any) -> tuple[int, int]:
+    """Heads and neurons of the construction for a memory."""
+    return _needed(_key(memory))
 
 
 def _key(memory: Any) -> str | tuple[Any, ...]:

@@ -15,14 +15,15 @@ out, all others are -100.
 """
 
 import dataclasses
+import io
 from pathlib import Path
 
 import jax
 import numpy as np
 
 from headcount.core.array_files import read_array, read_arrays
-from headcount.core.errors import require
-from headcount.core.files import whole_folder
+from headcount.core.errors import require, unknown
+from headcount.core.files import whole_folder, write_whole
 from headcount.memory.target import AbstractTarget
 
 IGNORED = -100
@@ -46,8 +47,9 @@ class Segment:
         what = f"inputs {self.inputs.shape} and labels {self.labels.shape}"
         require(same, what, "one label per token", f"fill up with {IGNORED}")
         asked = self.labels != IGNORED
-        good = self.inputs.size > 0 and bool(self.inputs.min() >= 0) and bool(asked.any())
+        good = self.inputs.size > 0 and bool(asked.any())
         require(good, "a segment without tokens or without labels", "both", "check the file")
+        require((self.inputs >= 0).all(), "negative tokens", "tokens >= 0", "check the file")
         require((self.labels[asked] >= 0).all(), "negative labels", f"labels >= 0, or {IGNORED}",
                 "check the file")  # fmt: skip
 
@@ -70,11 +72,15 @@ def segment_of(target: AbstractTarget, samples: int, length: int, seed: int = 0)
 
 
 def write_segment(segment: Segment, file: str | Path) -> Path:
-    place = Path(file).with_suffix(".npz")
+    """One .npz, which appears whole; the ending is added to a name without it."""
+    place = Path(file)
+    require(place.name, f"the place {str(file)!r}", "the name of a file", "write data.npz")
+    if place.suffix != ".npz":
+        place = place.with_name(f"{place.name}.npz")
     require(not place.exists(), f"{place} exists", "a free place", "choose another name")
-    beside = place.with_name(f".{place.name}.tmp.npz")
-    np.savez_compressed(beside, inputs=segment.inputs, labels=segment.labels)
-    beside.replace(place)
+    held = io.BytesIO()
+    np.savez_compressed(held, inputs=segment.inputs, labels=segment.labels)
+    write_whole(place, held.getvalue())
     return place
 
 
@@ -87,11 +93,15 @@ def read_segment(file: str | Path) -> Segment:
 
 
 def write_mad(segments: dict[str, Segment], folder: str | Path) -> Path:
-    """{"train": …, "test": …} as a MAD-style folder; it appears whole."""
+    """{"train": …, "test": …} as a MAD-style folder; it appears whole, in a new or empty place."""
     place = Path(folder)
+    require(segments, "no segment", f"one for {' or '.join(SPLITS)}", "pass {'train': segment}")
+    for split in segments:
+        _check_split(split)
+    free = not place.exists() or (place.is_dir() and not any(place.iterdir()))
+    require(free, f"{place} exists and is no empty folder", "a free place", "choose another name")
     with whole_folder(place) as work:
         for split, segment in segments.items():
-            require(split in SPLITS, f"split {split!r}", " or ".join(SPLITS), "rename it")
             (work / split).mkdir()
             np.save(work / split / INPUTS, segment.inputs)
             np.save(work / split / TARGETS, segment.labels)
@@ -100,8 +110,14 @@ def write_mad(segments: dict[str, Segment], folder: str | Path) -> Path:
 
 def read_mad(folder: str | Path, split: str = "train") -> Segment:
     """One split; a folder without splits is the one that is asked for."""
+    _check_split(split)
     place = Path(folder) / split
     place = place if place.is_dir() else Path(folder)
     wanted = f"a folder with {INPUTS} and {TARGETS}"
     names = (place / INPUTS, place / TARGETS)
     return Segment(*(np.array(read_array(n, wanted, "write it with write_mad")) for n in names))
+
+
+def _check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)

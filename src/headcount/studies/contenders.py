@@ -23,6 +23,7 @@ from headcount.train import weights
 from headcount.train.run_spec import read_model
 
 LOCAL = 16
+TAPS = 4  # of a convolution's layer
 LEAST, STEP = 4, 2  # widths that are tried
 
 
@@ -70,15 +71,15 @@ CONTENDERS: dict[str, Maker] = {
         "hidden": 2 * width, "layers": task.depth,
     },
     "convolution": lambda task, width: {
-        "kind": "convolution", "width": width, "layers": _depth(task.length), "size": 4,
+        "kind": "convolution", "width": width, "layers": layers_of(task.length), "size": TAPS,
     },
 }  # fmt: skip
 
 
-def _depth(length: int) -> int:
-    """Layers of size 4 whose reach covers the sequence."""
+def layers_of(length: int) -> int:
+    """Layers of `TAPS` taps whose reach covers the sequence."""
     depth = 1
-    while 4**depth < length:
+    while TAPS**depth < length:
         depth += 1
     return depth
 

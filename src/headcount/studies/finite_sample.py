@@ -38,10 +38,10 @@ from headcount.studies.enough_effort import Arm, EnoughEffort, enough_effort
 from headcount.studies.explicit_bounds import of_design, of_weights
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of
-from headcount.studies.learning_design import FIRST_SEED, PILOT_SEEDS, RATES, Effort
+from headcount.studies.learning_design import AXES, FIRST_SEED, PILOT_SEEDS, RATES, Effort
 from headcount.studies.learning_design import Design as Design
 from headcount.studies.learning_design import planned as planned
-from headcount.studies.sample_planner import SamplesNeeded, samples_needed
+from headcount.studies.sample_planner import Outcome, SamplesNeeded, samples_needed
 from headcount.theory.sample_bounds import SampleClaim, effective_samples
 from headcount.train.population import exact_risk
 from headcount.train.run_spec import RunSpec
@@ -92,20 +92,8 @@ class FiniteSample:
             f"With {size} the risk is {last.risk.value:.3g} of {self.trivial:.3g}; its largest"
             f" part there is {last.dominant}."
         ]
-        need = self.needed
-        if need is not None and need.n is None:
-            fresh = float(last.fresh.mean())
-            said.append(
-                f"No number of samples reaches {need.error:g} with this model and training: fresh"
-                f" data leave {fresh:.3g}."
-            )
-        elif need is not None:
-            drawn = " (drawn on beyond the sizes measured)" if need.extrapolated else ""
-            said.append(
-                f"A risk of {need.error:g} takes about {_count(need.n)} samples"
-                f" [{_count(need.low)}, {_count(need.high)}]{drawn}; {need.dominant} dominates"
-                " there."
-            )
+        if self.needed is not None:
+            said.append(_needed_words(self.needed, last))
         said.append(self.effort.sentence())
         methods = dict.fromkeys(c.method for n, c in self.bounds if n is not None)
         for method in methods:
@@ -145,10 +133,18 @@ def finite_sample(
     """
     design = Design.of(target, model, noise, series, over, sizes, samples, error, length, profile,
                        first_seed, seeds)  # fmt: skip
+    check_error(over, error)
     require(samples >= 0, f"samples {samples}", "1 or more", "pass for example samples=1000")
     design.spec(design.sizes[-1], 0, Effort(RATES[0], 1), first_seed)  # refused before a folder is
     with kept(engine) as held:
         return _Study(design, Path(folder), held, say).run()
+
+
+def check_error(over: str, error: float | None) -> None:
+    """An error asks for a number of samples, which another axis than n does not have."""
+    fine = error is None or over not in AXES
+    require(fine, f"error {error} over {over}", "an error over n only, for it asks for a number of"
+            " samples", "use --over n, or leave --error out")  # fmt: skip
 
 
 class _Study:
@@ -172,10 +168,9 @@ class _Study:
         needed = self.needed(points)
         while d.axis == "n" and needed is not None and needed.n is not None:
             more = _near(needed.n, sizes) if d.profile is not Profile.SMOKE else []
-            wide = needed.high is not None and needed.low and needed.high > 2 * needed.low
             if more:
                 sizes = sorted({*sizes, *more})
-            elif wide and seeds < most:
+            elif needed.wide and seeds < most:
                 seeds = min(most, seeds + 5)
             else:
                 break
@@ -309,18 +304,71 @@ class _Study:
 _exact_risk = eqx.filter_jit(exact_risk)  # compiled once for a model
 
 
-def _count(n: float | None) -> str:
+def _needed_words(need: SamplesNeeded, last: RiskPoint) -> str:
+    """The samples that an error needs, or why no number is known; `last` ends the curve."""
+    error, left, fresh = f"{need.error:g}", last.risk.value, float(last.fresh.mean())
+    ends = f"{last.n} samples leave {left:.3g}, above {error}"
+    match need.outcome:
+        case Outcome.FRESH_ABOVE:
+            return (
+                f"No number of samples reaches {error} with this model and training: fresh data"
+                f" leave {fresh:.3g}."
+            )
+        case Outcome.FRESH_WORSE:
+            return (
+                f"How many samples reach {error} is not known: {ends}, and training on fresh data"
+                f" leaves {fresh:.3g}, so that they are no limit to go by."
+            )
+        case Outcome.ONE_SIZE:
+            return (
+                f"How many samples reach {error} is not known: {ends}, and one size tells no slope;"
+                " pass at least two --sizes."
+            )
+        case Outcome.NO_SLOPE:
+            return (
+                f"How many samples reach {error} is not known: {ends}, and the risk does not fall"
+                " at the last sizes, or too slowly to be drawn on; pass larger --sizes."
+            )
+    assert need.n is not None  # the other outcomes have a number
+    if need.at_most:
+        unsure = need.high is None or need.high > need.n
+        return (
+            f"A risk of {error} takes at most {_count(need.n)} samples (the smallest size tried)"
+            f"{f' [{_upper(need.high)}]' if unsure else ''}; {need.dominant} dominates at that"
+            " size."
+        )
+    drawn = " (drawn on beyond the sizes measured)" if need.extrapolated else ""
+    where = "at the largest size measured" if need.extrapolated else "there"
+    return (
+        f"A risk of {error} takes about {_count(need.n)} samples {_interval(need)}{drawn};"
+        f" {need.dominant} dominates {where}."
+    )
+
+
+def _interval(need: SamplesNeeded) -> str:
+    """'[82, 130]'; an end that is not known in words."""
+    if need.low is None:
+        return "[no interval: seeds drawn again do not reach it]"
+    low = _count(need.low)
+    return f"[{low} and more]" if need.high is None else f"[{low}, {_count(need.high)}]"
+
+
+def _upper(high: float | None) -> str:
+    return "and more" if high is None else f"up to {_count(high)}"
+
+
+def _count(n: float) -> str:
     """Two digits of a number of samples, as a reader writes it.
 
     >>> _count(1234.5), _count(2.5e6)
     ('1,200', '2,500,000')
     """
-    return f"{float(f'{n:.2g}'):,.0f}" if n is not None and math.isfinite(n) else "infinitely many"
+    return f"{float(f'{n:.2g}'):,.0f}"
 
 
 def _near(n: float, sizes: Sequence[int]) -> list[int]:
     """A size near the answer that was not measured, where none lies within a factor 1.5."""
-    if not math.isfinite(n) or n > 3 * max(sizes) or n < min(sizes):
+    if n > 3 * max(sizes) or n < min(sizes):
         return []
     aim = max(2, round(n))
     return [] if any(2 / 3 <= size / aim <= 1.5 for size in sizes) else [aim]

@@ -4,6 +4,7 @@ terms.
     linear memory      a filter of `taps` lags                closed form
                        heads without a network                the best l2 fit (`experiments.floors`)
     fixed lags         table heads with a ReLU network        copies by formula, where they fit
+                       (softmax, no norm, all lags in the table, room for every copy)
     linear memory      a diagonal recurrence, complex modes   roots of unity (`recurrence_floor`)
     everything else    unknown here
 """
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from headcount.core.errors import InputError
+from headcount.core.registry import PartSpec
 from headcount.experiments.floors import kernel_numbers
-from headcount.experiments.table_numbers import copied_numbers
+from headcount.experiments.table_numbers import copied_numbers, copies_needed
 from headcount.lab.numbers import Numbers
 from headcount.memory.essential import EssentialMemory
 from headcount.memory.fixed import FixedMemory
@@ -23,8 +25,10 @@ from headcount.memory.kernels import AbstractKernel, ArrayKernel
 from headcount.memory.named import unnamed
 from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
+from headcount.model.spec import ModelSpec
 from headcount.studies.decomposition import Floor
 from headcount.theory.heads import DECAYS
+from headcount.train.run_spec import read_model
 
 UNKNOWN = "no weights are known for this architecture: approximation is part of optimisation"
 
@@ -93,17 +97,44 @@ def _numbers(
     target: AbstractTarget, kernel: AbstractKernel | None, model: Mapping[str, Any], length: int,
     variance: float,
 ) -> Numbers | None:  # fmt: skip
-    bias = model.get("bias", "lin")
-    kind = bias if isinstance(bias, str) else bias["kind"]
-    bare = model.get("kind") == "heads"
-    free = bare or model.get("attention") == "dp-free"
-    heads, layers = int(model.get("heads", 1)), int(model.get("layers", 1))
-    affine = bare or (model.get("ffn") == "none" and model.get("readout") == "linear")
-    if kernel is not None and free and affine and layers == 1 and kind in DECAYS:
-        return kernel_numbers(kernel, kind, heads, length, variance, residual=not bare)
-    if isinstance(unnamed(target), FixedMemory) and free and layers == 1 and kind == "table":
-        try:
-            return copied_numbers(target, heads, int(model.get("hidden", 256)), length)
-        except (InputError, TypeError, KeyError):
+    spec = read_model(model)
+    if isinstance(spec, PartSpec):  # of the baselines only bare heads
+        if kernel is None or spec.kind != "heads":
             return None
+        kind, heads = spec.options["bias"].kind, spec.options["heads"]
+        return kernel_numbers(kernel, kind, heads, length, variance) if kind in DECAYS else None
+    if kernel is not None and _adds_up(spec):
+        return kernel_numbers(kernel, spec.bias.kind, spec.heads, length, variance, residual=True)
+    try:
+        if isinstance(unnamed(target), FixedMemory) and _copies(spec, target, length):
+            return copied_numbers(target, spec.heads, spec.hidden, length)
+    except (InputError, TypeError, KeyError):
+        return None
     return None
+
+
+def _plain(spec: ModelSpec) -> bool:
+    """One layer without dot products in which nothing but the heads acts on the stream."""
+    kinds = (spec.attention.kind, spec.norm.kind, spec.position.kind)
+    return spec.layers == 1 and kinds == ("dp-free", "none", "none")
+
+
+def _adds_up(spec: ModelSpec) -> bool:
+    """Is the answer a sum of decays and of x_t, each with a coefficient of its own?"""
+    linear = spec.ffn.kind == "none" and spec.readout == "linear"
+    weighs = spec.normaliser.kind in ("softmax", "none") and spec.bias.kind in DECAYS
+    return _plain(spec) and linear and weighs
+
+
+def _copies(spec: ModelSpec, target: AbstractTarget, length: int) -> bool:
+    """Does the model hold the weights of `copied_numbers`? Its tables reach every lag, its stream
+    has room for x_t and each copy, each head carries a token, and ReLU reads them out.
+    """
+    if not _plain(spec) or spec.bias.kind != "table" or spec.bias.options["window"] < length:
+        return False
+    copies, _ = copies_needed(target)
+    dim = unnamed(target).dim
+    room = dim * (1 + copies) + (spec.readout == "linear")  # there the answer has a place too
+    carried = spec.head_dim or spec.width // spec.heads
+    reads = spec.ffn.kind == "relu" and spec.normaliser.kind == "softmax"
+    return reads and spec.width >= room and carried >= dim

@@ -29,7 +29,17 @@ from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.model.cost import Cost
 from headcount.studies.collection import SHARE, MemoryTask, chosen
-from headcount.studies.contenders import CONTENDERS, LOCAL, Measure, amount, cost_of, maker, sized
+from headcount.studies.contenders import (
+    CONTENDERS,
+    LOCAL,
+    TAPS,
+    Measure,
+    amount,
+    cost_of,
+    layers_of,
+    maker,
+    sized,
+)
 from headcount.studies.decomposition import Floor
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import linear_kernel, recurrence_floor
@@ -46,6 +56,7 @@ from headcount.theory.rounding import Dtype
 from headcount.train.run_spec import RunSpec
 
 PILOT_SEED, FIRST_SEED = 11, 6000
+NORMED = 1e-9  # of the variance: at most what float32 costs weights behind a norm (`floor_of`)
 MODES = 8  # real ones of a diagonal recurrence whose floor is fitted: more contain them
 LAPTOP = ("lag-5", "lag-30", "power-light", "choice", "two-hops", "recall", "selective-copy")
 SPARED = "lstm"  # of the contenders on a laptop: the GRU stands for both
@@ -191,11 +202,7 @@ def rivals(
     say: Say = silent,
 ) -> Rivals:
     """Train every contender on every memory at an equal amount of `equal`."""
-    if profile not in list(Profile):
-        raise unknown("profile", profile, list(Profile))
-    if equal not in list(Measure):
-        raise unknown("measure", equal, list(Measure))
-    effort, measure = EFFORTS[Profile(profile)], Measure(equal)
+    effort, measure = _known(profile, equal)
     tasks = chosen(list(memories or effort.memories))
     names = list(models or effort.contenders)
     for name in names:
@@ -215,7 +222,8 @@ def rivals(
     say("what is known without training: floors, and the smallest model of each memory")
     rows = [
         Rival(by_name[key[0]], key[1], sizes[key].cost, got,
-              floor_of(by_name[key[0]], key[1], sizes[key].modes), minimum_of(by_name[key[0]]))
+              floor_of(by_name[key[0]], key[1], sizes[key].modes, sizes[key].model["width"]),
+              minimum_of(by_name[key[0]]))
         for key, got in found.items()
     ]  # fmt: skip
     return Rivals(measure, Profile(profile), tuple(rows))
@@ -225,13 +233,22 @@ def planned(
     memories: Sequence[str] | None, models: Sequence[str] | None, equal: str, profile: str
 ) -> list[RunSpec]:
     """Pilot and runs: what a dry run counts."""
-    effort, measure = EFFORTS[Profile(profile)], Measure(equal)
+    effort, measure = _known(profile, equal)
     specs = []
     for task in chosen(list(memories or effort.memories)):
         for name in models or effort.contenders:
             model = sized(name, task, measure, budget(task, measure)).model
             specs += planned_of(task, model, effort)
     return specs
+
+
+def _known(profile: str, equal: str) -> tuple[Effort, Measure]:
+    """What the two words stand for; others are refused."""
+    if profile not in list(Profile):
+        raise unknown("profile", profile, list(Profile))
+    if equal not in list(Measure):
+        raise unknown("measure", equal, list(Measure))
+    return EFFORTS[Profile(profile)], Measure(equal)
 
 
 def budget(task: MemoryTask, measure: Measure) -> int:
@@ -281,20 +298,31 @@ def _tries(task: MemoryTask, model: Mapping[str, Any], effort: Effort) -> dict[f
 
 
 @functools.lru_cache(maxsize=256)
-def floor_of(task: MemoryTask, name: str, modes: int = 0) -> Floor:
+def floor_of(task: MemoryTask, name: str, modes: int = 0, width: int = 0) -> Floor:
     """The share of the variance that a contender must leave, or can come down to, on a linear
     memory, and what rounding to float32 adds; empty where nothing is known.
 
-    A free number per lag, or a convolution that covers the sequence, holds any kernel: 0. One layer
-    that sees the last tokens only leaves all that lies further back. A diagonal recurrence with
-    `modes` complex modes for half of the lags holds any kernel. With fewer it reaches what few real
-    modes reach; where that is not enough, its other modes may do better: unknown.
+    Tables. Two softmax heads with a free number per lag, one for each sign, hold any kernel. Layer
+    norm is no obstacle in the limit: of (c, -c, v, -v) it gives v sqrt(2)/c up to a share
+    v^2/(2 c^2), so that a large constant beside the values leaves as little as one likes; with
+    c = 1000 v both this and float32 are far below `NORMED`.
+
+    Convolutions. Offsets that keep ReLU on its linear side make L layers of size 4 a tensor train
+    over the digits of the lag, whose ranks are at most 4^floor(L/2): so many channels hold any
+    kernel on 4^L lags, and one more takes the constants away. With fewer channels: unknown.
+
+    One layer that sees the last tokens only leaves all that lies further back. A diagonal
+    recurrence with `modes` complex modes for half of the lags holds any kernel. With fewer it
+    reaches what few real modes reach; where that is not enough, others may do better: unknown.
     """
     kernel = linear_kernel(task.target)
     if kernel is None:
         return Floor()
-    if name in ("dp-free", "transformer", "convolution"):
-        return Floor(0.0, 0.0)
+    if name in ("dp-free", "transformer"):
+        return Floor(0.0, NORMED)
+    if name == "convolution":
+        enough = width > TAPS ** (layers_of(task.length) // 2)
+        return Floor(0.0, NORMED) if enough else Floor()
     if name == "local" and task.depth == 1:
         energy = kernel.values(task.length) ** 2
         return Floor(float(energy[LOCAL:].sum() / energy.sum()), 0.0)

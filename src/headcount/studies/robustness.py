@@ -151,7 +151,10 @@ def _cells(
         specs = {q: _specs(q, effort, seeds) for q in open_}
         every = [spec for pair in specs.values() for side in pair for spec in side]
         finals = trained(every, store, engine, say)
-        cells |= {q: Cell(*q, _effects(q, pair, finals)) for q, pair in specs.items()}
+        cells |= {
+            q: Cell(*q, _effects(q, pair, finals), void=_void(q, pair, finals))
+            for q, pair in specs.items()
+        }
         decided = judged(list(cells.values()), effort.looks)
         cells = dict(zip(cells, decided, strict=True))
         open_ = [q for q, cell in cells.items() if not cell.outcome.decided]
@@ -277,12 +280,28 @@ def _refusal(question: Question, effort: Effort) -> str:
     return ""
 
 
+def _figure(question: Question) -> str:
+    """The final figure that is compared; a run that diverged has none."""
+    return "eval_loss" if question[0].tokens else "relative_loss"
+
+
+def _void(
+    question: Question, pair: tuple[list[RunSpec], list[RunSpec]],
+    finals: Mapping[str, Mapping[str, float]],
+) -> int:  # fmt: skip
+    """Seeds on which both models diverge."""
+    name = _figure(question)
+    return sum(
+        all(name not in finals[spec.content_hash] for spec in both)
+        for both in zip(*pair, strict=True)
+    )
+
+
 def _effects(
     question: Question, pair: tuple[list[RunSpec], list[RunSpec]],
     finals: Mapping[str, Mapping[str, float]],
 ) -> np.ndarray:  # fmt: skip
-    claim = question[0].claim
-    name = "eval_loss" if question[0].tokens else "relative_loss"
+    claim, name = question[0].claim, _figure(question)
     levels = {
         arm: claim.scale.level(
             np.array([finals[spec.content_hash].get(name, DIVERGED) for spec in side]), 1.0

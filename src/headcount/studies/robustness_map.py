@@ -25,6 +25,7 @@ class Cell:
     variants: tuple[Variant, ...]
     effects: np.ndarray  # [seeds]
     outcome: Outcome = Outcome.UNDECIDED
+    void: int = 0  # seeds on which both models diverge: they compare nothing
 
     @property
     def factor(self) -> str:
@@ -43,6 +44,8 @@ class Cell:
         return median_interval(self.effects)
 
     def p(self, support: bool, looks: Looks | None = None) -> float:
+        if self.void:
+            return 1.0
         claim = self.probe.claim
         regions = (claim.support,) if support else claim.refute
         return float(min(region.p(self.effects, looks) for region in regions))
@@ -52,7 +55,7 @@ class Cell:
             "insight": self.probe.insight, "factor": self.factor, "variant": self.name,
             "outcome": str(self.outcome), "effect": self.effect,
             "interval": self.interval.to_json(), "scale": self.probe.claim.scale.unit,
-            "seeds": len(self.effects),
+            "seeds": len(self.effects), "void": self.void,
         }  # fmt: skip
 
 
@@ -89,7 +92,8 @@ class Robustness:
 
     def factors(self) -> list[tuple[str, int, int]]:
         """Factors by how many of their cells turn a conclusion: (factor, turned, tried)."""
-        turned, alone = self.turning(), [c for c in self.cells if len(c.variants) == 1]
+        turned = self.turning()
+        alone = [c for c in self.cells if len(c.variants) == 1 and not self.as_base(c)]
         counts = {
             factor: (sum(c.factor == factor for c in turned),
                      sum(c.factor == factor for c in alone))
