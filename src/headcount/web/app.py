@@ -74,34 +74,62 @@ def application(
     let in, `acting` is false, and nobody stops or continues a sweep.
     """
     opened = Root(root)
-    pool = Pool(workers, waiting, str(opened.folder))
-    service, sweeps = Service(pool), Sweeps()
+    explorer = _Explorer(opened, Pool(workers, waiting, str(opened.folder)), acting)
+    app = Starlette(
+        routes=explorer.routes(),
+        lifespan=explorer.lifespan,
+        exception_handlers={HTTPException: _missing},  # type: ignore[dict-item]
+    )
+    app.mount("/", StaticFiles(directory=assets(), html=True))
+    app.state.service = explorer.service
+    return Guard(app, hosts)
+
+
+class _Explorer:
+    """What the routes share: the folder that is open, the workers that answer, running sweeps."""
+
+    def __init__(self, opened: Root, pool: Pool, acting: bool):
+        self.opened, self.pool, self.acting = opened, pool, acting
+        self.service, self.sweeps = Service(pool), Sweeps()
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/api/catalogue", _kindly(self.catalogue)),
+            Route("/api/found", _kindly(self.found)),
+            Route("/api/openapi.json", _kindly(self.schema)),
+            Route("/api/figure", _kindly(self.figure)),
+            Route("/api/report", _kindly(self.report)),
+            Route("/api/diagnose", _kindly(self.diagnose), methods=["POST"]),
+            Route("/api/{question}", _kindly(self.question), methods=["POST"]),
+        ]
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        pool.start()
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self.pool.start()
         try:
             yield
         finally:
-            sweeps.close()
-            pool.close()
+            self.sweeps.close()
+            self.pool.close()
 
-    async def catalogue(request: Request) -> Response:
-        return await _answered(request, service, "catalogue", {})
+    async def catalogue(self, request: Request) -> Response:
+        return await _answered(request, self.service, "catalogue", {})
 
-    async def found(request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(_found, opened))
+    async def found(self, request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(_found, self.opened))
 
-    async def schema(request: Request) -> Response:
+    async def schema(self, request: Request) -> Response:
         return JSONResponse(document(QUESTIONS))
 
-    async def figure(request: Request) -> Response:
-        return await asyncio.to_thread(_figure, opened, request.query_params.get("name", ""))
+    async def figure(self, request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        return await asyncio.to_thread(_figure, self.opened, name)
 
-    async def report(request: Request) -> Response:
-        return await asyncio.to_thread(_report, opened, request.query_params.get("name", ""))
+    async def report(self, request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        return await asyncio.to_thread(_report, self.opened, name)
 
-    async def question(request: Request) -> Response:
+    async def question(self, request: Request) -> Response:
         name = request.path_params["question"]
         if name not in QUESTIONS:
             raise Refused(404, f"no question {name[:40]!r}; see /api/openapi.json")
@@ -111,18 +139,16 @@ def application(
         small = len(body) <= SMALL_BODY
         values = parsed(body) if small else await asyncio.to_thread(parsed, body)
         record = QUESTIONS[name](**values)
-        if isinstance(record, asked.AskSweep) and not acting:
+        if not isinstance(record, asked.AskSweep):
+            return await _answered(request, self.service, name, record.to_plain())
+        if not self.acting:
             raise Refused(403, "sweeps are stopped and continued on a loopback address only")
-        answer = await _answered(request, service, name, record.to_plain())
-        if (
-            isinstance(record, asked.AskSweep)
-            and record.act == "continue"
-            and answer.status_code == 200
-        ):
-            sweeps.start(opened.inside(record.store))
+        answer = await _answered(request, self.service, name, record.to_plain())
+        if record.act == "continue" and answer.status_code == 200:
+            self.sweeps.start(self.opened.inside(record.store))
         return answer
 
-    async def diagnose(request: Request) -> Response:
+    async def diagnose(self, request: Request) -> Response:
         _typed(request, "application/octet-stream")
         name = request.query_params.get("name", "")[-80:]
         content = await body_of(request, FILE_BYTES)
@@ -130,21 +156,7 @@ def application(
             raise Refused(422, "an empty file; expected sequences; choose another file")
         column = request.query_params.get("column", "").strip()[:LONGEST_TEXT]
         values = {"name": name, "content": content, "column": column}
-        return await _answered(request, service, "diagnose", values)
-
-    routes = [
-        Route("/api/catalogue", _kindly(catalogue)),
-        Route("/api/found", _kindly(found)),
-        Route("/api/openapi.json", _kindly(schema)),
-        Route("/api/figure", _kindly(figure)),
-        Route("/api/report", _kindly(report)),
-        Route("/api/diagnose", _kindly(diagnose), methods=["POST"]),
-        Route("/api/{question}", _kindly(question), methods=["POST"]),
-    ]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _missing})  # type: ignore[dict-item]
-    app.mount("/", StaticFiles(directory=assets(), html=True))
-    app.state.service = service
-    return Guard(app, hosts)
+        return await _answered(request, self.service, "diagnose", values)
 
 
 def _kindly(
