@@ -56,7 +56,9 @@ def rivals():
 def robustness():
     probe = next(p for p in PROBES if p.insight == "4a")
     sgd = next(v for v in VARIANTS if v.name == "sgd")
-    cells = [Cell(probe, (BASE,), np.full(8, 1.0)), Cell(probe, (sgd,), np.full(8, -1.0))]
+    losses = np.full((2, 8), 0.01)
+    cells = [Cell(probe, (BASE,), np.full(8, 1.0), losses),
+             Cell(probe, (sgd,), np.full(8, -1.0), losses)]  # fmt: skip
     return Robustness(Profile.SMOKE, tuple(judged(cells)), (("4a", "bias", "rope", "no dots"),))
 
 

@@ -1,7 +1,7 @@
 """The map of variants: cells that can be trained, outcomes with a controlled rate of errors."""
 
-import dataclasses
 import functools
+import math
 
 import equinox as eqx
 import jax
@@ -19,18 +19,21 @@ from headcount.studies.robustness import (
     Cell,
     Robustness,
     _specs,
-    _void,
     asked,
+    cell_of,
     combinations,
     joined,
     judged,
 )
+from headcount.train.run import train
 
 PROBE = {probe.insight: probe for probe in PROBES}
 
 
-def cell(insight, effects, variants=(BASE,)):
-    return Cell(PROBE[insight], variants, np.asarray(effects, float))
+def cell(insight, effects, variants=(BASE,), left=0.0):
+    """`left`: the share of the best constant's loss that both models leave."""
+    effects = np.asarray(effects, float)
+    return Cell(PROBE[insight], variants, effects, np.full((2, len(effects)), left))
 
 
 def test_every_insight_has_a_probe_and_most_variants_apply():
@@ -100,15 +103,17 @@ def test_a_model_of_heads_alone_cannot_lose_its_residual():
 
 def test_every_alternative_gets_a_verdict_by_memory():
     cheap = {a.name: a for a in ALTERNATIVES}
-    assert set(cheap) == {"without dot products", "tmx", "deeper, fewer heads", "log bias"}
+    assert set(cheap) == {"without dot products", "TMX", "deeper, fewer heads", "log bias"}
     probes = cheap["log bias"].probes
     good, bad = np.full(10, -1.0), np.full(10, 1.0)
-    cells = judged([Cell(probes[0], (BASE,), good), Cell(probes[1], (BASE,), bad)])
+    learned = np.zeros((2, 10))
+    cells = judged([Cell(probe, (BASE,), effects, learned)
+                    for probe, effects in ((probes[0], good), (probes[1], bad))])  # fmt: skip
     found = Robustness(Profile.SMOKE, tuple(cells), ())
     (verdict,) = found.verdicts()
     assert verdict["as good"] == ["a heavy tail"]
     assert verdict["worse"] == ["a light tail"]
-    assert found.sentences()[-1] == (
+    assert found.sentences()[-2] == (
         "Log bias instead of a number per lag: as good on a heavy tail; worse on a light tail."
     )
     for probe in cheap["deeper, fewer heads"].probes:
@@ -147,21 +152,47 @@ def test_seeds_on_which_both_models_diverge_decide_nothing():
     assert judged([good])[0].outcome is Outcome.SUPPORTED
     zero = cell("2b", np.zeros(10))
     assert judged([zero])[0].outcome is Outcome.REFUTED
-    void = dataclasses.replace(zero, void=10)
+    void = cell("2b", np.zeros(10), left=math.inf)
     assert judged([void])[0].outcome is Outcome.UNDECIDED
     assert void.to_json()["void"] == 10
 
 
-def test_void_seeds_are_counted():
-    question = (PROBES[0], (BASE,))
-    pair = _specs(question, EFFORTS[Profile.SMOKE], 3)
-    name = "eval_loss" if PROBES[0].tokens else "relative_loss"
-    finals = {spec.content_hash: {name: 1.0} for side in pair for spec in side}
-    assert _void(question, pair, finals) == 0
-    for side in pair:
-        finals[side[1].content_hash] = {}
-    finals[pair[0][2].content_hash] = {}  # the other model of that seed is compared
-    assert _void(question, pair, finals) == 1
+def test_two_models_that_learn_nothing_are_alike_and_decide_nothing():
+    for insight in ("3a", "2b"):  # one says that there is no difference, the other is refuted by it
+        same = np.full(10, 0.001)
+        assert judged([cell(insight, same, left=0.05)])[0].outcome.decided
+        (idle,) = judged([cell(insight, same, left=0.9)])
+        assert idle.outcome is Outcome.UNDECIDED
+        assert not idle.to_json()["learned"]
+        assert idle.to_json()["losses"] == {"first": 0.9, "second": 0.9}
+        told = Robustness(Profile.SMOKE, (idle,), ()).sentences()[0]
+        assert told.endswith("1 undecided, 1 of them because neither model learned the memory.")
+
+
+def test_a_difference_decides_even_where_little_is_learned():
+    better, worse = np.full(10, 1.0), np.full(10, -1.0)
+    assert judged([cell("2b", better, left=0.9)])[0].outcome is Outcome.SUPPORTED
+    assert judged([cell("2b", worse, left=0.9)])[0].outcome is Outcome.REFUTED
+    assert judged([cell("3a", better, left=0.9)])[0].outcome is Outcome.REFUTED
+    assert judged([cell("3a", worse, left=0.9)])[0].outcome is Outcome.SUPPORTED
+
+
+def test_figures_of_runs_become_losses_and_effects():
+    for probe in (PROBE["1a"], PROBE["2b"]):
+        pair = _specs((probe, (BASE,)), EFFORTS[Profile.SMOKE], 3)
+        name = "eval_loss" if probe.tokens else "relative_loss"
+        finals = {spec.content_hash: {name: 0.1} for side in pair for spec in side}
+        assert cell_of((probe, (BASE,)), pair, finals).void == 0
+        for side in pair:
+            finals[side[1].content_hash] = {}
+        finals[pair[0][2].content_hash] = {name: 1e12}  # as good as none
+        found = cell_of((probe, (BASE,)), pair, finals)
+        assert found.void == 1
+        assert found.losses[:, 0] == pytest.approx(0.1 / probe.constant)
+        assert np.isinf(found.losses[0, 2])
+        assert found.effects[:2] == pytest.approx(0.0)
+        assert found.effects[2] > 0  # only the first model diverged
+    assert PROBE["1a"].constant == pytest.approx(math.log(4))
 
 
 def test_what_turns_a_conclusion_is_told():
@@ -199,17 +230,28 @@ def test_combinations_fill_the_space_and_join_their_changes():
         assert len(fields) == len(set(fields))
 
 
-def test_an_interaction_differs_from_every_factor_alone():
+@pytest.mark.parametrize(("together", "found"), [(0.2, 0), (-0.4, 1), (1.2, 1)])
+def test_an_interaction_is_what_single_changes_do_not_add_up_to(together, found):
     a, b = VARIANTS[0], VARIANTS[11]
-    good, bad = np.full(8, 1.0), np.full(8, -1.0)
-    cells = judged([cell("2a", good), cell("2a", good, (a,)), cell("2a", good, (b,)),
-                    cell("2a", bad, (a, b))])  # fmt: skip
-    found = Robustness(Profile.SMOKE, tuple(cells), ())
-    assert [c.variants for c in found.interactions()] == [(a, b)]
+    spread = 0.01 * np.arange(10)
+    cells = judged([cell("2a", level + spread, variants) for level, variants in
+                    ((1.0, (BASE,)), (0.6, (a,)), (0.6, (b,)), (together, (a, b)))])  # fmt: skip
+    told = Robustness(Profile.SMOKE, tuple(cells), ()).interactions()
+    assert [c.variants for c in told] == [(a, b)] * found
+
+
+def test_the_standard_designs_learn_their_memories():
+    """On a pilot seed, with the steps of the laptop profile, where that takes a moment."""
+    probes = {probe.insight: probe for each in ALTERNATIVES for probe in each.probes}
+    for name in ("without dot products: two lags", "log bias: a heavy tail"):
+        spec = _specs((probes[name], (BASE,)), EFFORTS[Profile.LAPTOP], 1)[1][0]
+        record = train(spec.target(), spec.model, spec.train, seed=90).record
+        assert record.final["relative_loss"] <= probes[name].enough
 
 
 def test_smoke_asks_for_few_cells_and_refuses_nonsense():
     questions, refused = asked(["4b"], "smoke")
+    assert asked(["tmx"], "smoke")[0] == asked(["TMX"], "smoke")[0] != []
     assert not refused
     assert {v.factor for _, vs in questions for v in vs} == {
         "base", *EFFORTS[Profile.SMOKE].factors

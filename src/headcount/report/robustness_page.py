@@ -9,8 +9,9 @@ from headcount.report.palette import BADGES, LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
 from headcount.studies.probes import PROBES
-from headcount.studies.robustness import Robustness
+from headcount.studies.robustness import Cell, Robustness
 
+IDLE = "○"
 SHADES = {
     Outcome.REFUTED: LIGHT["c1"],
     Outcome.UNDECIDED: LIGHT["grid"],
@@ -35,7 +36,7 @@ def figure(found: Robustness) -> Figure:
             shade = SHADES.get(cell.outcome, LIGHT["grid"])
             corner = (column - 0.48, row - 0.46)
             axes.add_patch(Rectangle(corner, 0.96, 0.92, color=shade, alpha=0.35, lw=0))
-            told = f"{BADGES[cell.outcome].sign} {cell.effect:.2g}"
+            told = f"{mark(cell)} {cell.effect:.2g}"
             axes.text(column, row, told, ha="center", va="center", fontsize=8)
         axes.set(xlim=(-0.5, len(insights) - 0.5), ylim=(len(names) - 0.5, -0.5))
         axes.set_xticks(range(len(insights)), insights)
@@ -45,29 +46,41 @@ def figure(found: Robustness) -> Figure:
     return canvas
 
 
+def mark(cell: Cell) -> str:
+    """The sign of the outcome; another one where it is open because neither model learned."""
+    idle = not cell.learned and not cell.outcome.decided
+    return IDLE if idle else BADGES[cell.outcome].sign
+
+
 def page(found: Robustness) -> StudyPage:
-    columns = ("insight", "factor", "variant", "outcome", "effect", "interval", "scale", "seeds")
+    columns = ("insight", "factor", "variant", "outcome", "effect", "interval", "scale", "left",
+               "seeds")  # fmt: skip
     rows = []
     for cell in found.cells:
         ends = cell.interval
         told = spread(ends.low, ends.high, len(cell.effects))
-        rows.append((cell.probe.insight, cell.factor, cell.name, str(cell.outcome), cell.effect,
-                     told, cell.probe.claim.scale.unit, len(cell.effects)))  # fmt: skip
+        outcome = "neither learns" if mark(cell) == IDLE else str(cell.outcome)
+        left = " | ".join(f"{share:.2g}" for share in cell.left)
+        rows.append((cell.probe.insight, cell.factor, cell.name, outcome, cell.effect,
+                     told, cell.probe.claim.scale.unit, left, len(cell.effects)))  # fmt: skip
     turned = [f"Turned by {c.factor} {c.name}: {c.probe.insight} is {c.outcome}"
               f" (effect {c.effect:.2g})." for c in found.turning()[:10]]  # fmt: skip
     ranked = ", ".join(f"{f} ({n} of {of})" for f, n, of in found.factors() if n)
     if ranked:
         turned.insert(0, f"Factors by how many of their cells turn a conclusion: {ranked}.")
-    turned += [f"Acting together: {c.factor} ({c.name}): {c.probe.insight} is {c.outcome}, unlike"
-               " with any of them alone." for c in found.interactions()]  # fmt: skip
+    turned += [f"Acting together: {c.factor} ({c.name}): the effect on {c.probe.insight} is"
+               f" {c.effect:.2g}, not what these changes add up to alone."
+               for c in found.interactions()]  # fmt: skip
     refused: dict[tuple[str, str, str], list[str]] = {}
     for insight, factor, variant, why in found.refused:
         refused.setdefault((factor, variant, why), []).append(insight)
     notes = [*turned, *(f"{', '.join(insights)} with {factor} {variant} cannot be trained: {why}."
                         for (factor, variant, why), insights in refused.items())]  # fmt: skip
     caption = (
-        "✓ supported, ✗ refuted, ? undecided; numbers are median effects on the scale of each"
-        " claim; false discovery rate 5% over the map."
+        f"✓ supported, ✗ refuted, ? undecided, {IDLE} undecided as neither model learned the"
+        " memory. Numbers are median effects on the scale of each claim: above 0 more layers,"
+        " neurons, heads or dot products are better (4a: log, 4b: lin). False discovery rate 5%"
+        f" over all {len(found.cells)} cells."
     )
     title = "Robustness: which insights survive which variants"
     return StudyPage(StudyKind.ROBUSTNESS, title, found.sentences(), figure(found), caption,

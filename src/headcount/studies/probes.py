@@ -12,12 +12,15 @@ what the probe compares (the bias in 4a), the variant does not apply.
 """
 
 import dataclasses
+import functools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headcount.core.overrides import merged
 from headcount.lab.judge.hypothesis import AbstractPair, Benefit, NoBenefit
 from headcount.lab.judge.statistics import Scale
+from headcount.memory.named import targets
 from headcount.theory.heads import DECAYS
 
 Fields = Mapping[str, Any]
@@ -43,8 +46,21 @@ class Probe:
     def tokens(self) -> bool:
         return self.claim.scale is Scale.NATS
 
+    @property
+    def enough(self) -> float:
+        """The share of the best constant's loss that a model leaves at most if it has learned the
+        memory.
+        """
+        return ENOUGH_ON_TOKENS if self.tokens else ENOUGH
+
+    @functools.cached_property
+    def constant(self) -> float:
+        """The loss of the best constant answer: losses of numbers are shares of it already."""
+        return math.log(targets.build(self.memory).outputs) if self.tokens else 1.0
+
 
 FIRST, SECOND = "first", "second"
+ENOUGH, ENOUGH_ON_TOKENS = 0.1, 0.5
 
 
 def table(length: int) -> dict[str, Any]:

@@ -7,14 +7,18 @@ is controlled at 5% (Benjamini and Hochberg), for support and for refutation ali
 called supported at most 5% are wrong in expectation. Cells that are still undecided get more seeds,
 and the p-values are those of `Looks`, so that looking again costs nothing more.
 
+Where neither model learns the memory, the two are alike whatever their designs are. Such a cell is
+decided by a difference only, never by the lack of one.
+
 A space-filling sample of combinations (each factor's options used about equally often) shows
-whether factors act together: an interaction is a combination whose outcome is decided and differs
-from that of every factor in it alone.
+whether factors act together: an interaction is a combination whose effect is not the sum of what
+its factors change alone.
 
 The paper's cheaper designs (`studies/alternatives.py`) are cells of the same map.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -151,10 +155,7 @@ def _cells(
         specs = {q: _specs(q, effort, seeds) for q in open_}
         every = [spec for pair in specs.values() for side in pair for spec in side]
         finals = trained(every, store, engine, say)
-        cells |= {
-            q: Cell(*q, _effects(q, pair, finals), void=_void(q, pair, finals))
-            for q, pair in specs.items()
-        }
+        cells |= {q: cell_of(q, pair, finals) for q, pair in specs.items()}
         decided = judged(list(cells.values()), effort.looks)
         cells = dict(zip(cells, decided, strict=True))
         open_ = [q for q, cell in cells.items() if not cell.outcome.decided]
@@ -177,12 +178,14 @@ def asked(
     """Every cell that can be trained, and those that cannot with the reason."""
     if profile not in list(Profile):
         raise unknown("profile", profile, list(Profile))
-    known = [probe.insight for probe in PROBES] + [a.name for a in ALTERNATIVES]
+    known = {name.casefold(): name for name in
+             (*(probe.insight for probe in PROBES), *(a.name for a in ALTERNATIVES))}  # fmt: skip
     for insight in insights or ():
-        if insight not in known:
-            raise unknown("insight", insight, known)
+        if insight.casefold() not in known:
+            raise unknown("insight", insight, list(known.values()))
+    named = {known[insight.casefold()] for insight in insights or ()}
     effort, questions, refused = EFFORTS[Profile(profile)], [], []
-    for probe in (p for p in PROBES if not insights or p.insight in insights):
+    for probe in (p for p in PROBES if not named or p.insight in named):
         used = [v for v in VARIANTS if effort.tries(probe, v)]
         good: list[tuple[Variant, ...]] = [(BASE,)]
         plain = _hashes((probe, (BASE,)), effort)
@@ -195,8 +198,8 @@ def asked(
         mixed = [c for c in combinations(probe, [v[0] for v in good[1:]], effort.mixed(probe))
                  if not _refusal((probe, c), effort)]  # fmt: skip
         questions += [(probe, variants) for variants in (*good, *mixed)]
-    wanted = [a for a in ALTERNATIVES if a.name in (insights or ())]
-    if effort.alternatives and not insights:
+    wanted = [a for a in ALTERNATIVES if a.name in named]
+    if effort.alternatives and not named:
         wanted = list(ALTERNATIVES)
     return [*questions, *_of_alternatives(wanted)], refused
 
@@ -280,32 +283,18 @@ def _refusal(question: Question, effort: Effort) -> str:
     return ""
 
 
-def _figure(question: Question) -> str:
-    """The final figure that is compared; a run that diverged has none."""
-    return "eval_loss" if question[0].tokens else "relative_loss"
-
-
-def _void(
+def cell_of(
     question: Question, pair: tuple[list[RunSpec], list[RunSpec]],
     finals: Mapping[str, Mapping[str, float]],
-) -> int:  # fmt: skip
-    """Seeds on which both models diverge."""
-    name = _figure(question)
-    return sum(
-        all(name not in finals[spec.content_hash] for spec in both)
-        for both in zip(*pair, strict=True)
-    )
-
-
-def _effects(
-    question: Question, pair: tuple[list[RunSpec], list[RunSpec]],
-    finals: Mapping[str, Mapping[str, float]],
-) -> np.ndarray:  # fmt: skip
-    claim, name = question[0].claim, _figure(question)
-    levels = {
-        arm: claim.scale.level(
-            np.array([finals[spec.content_hash].get(name, DIVERGED) for spec in side]), 1.0
-        )
-        for arm, side in zip(claim.arms, pair, strict=True)
-    }
-    return claim.effects(levels, 1.0)
+) -> Cell:  # fmt: skip
+    """The final figures of both models on every seed, and the effect; a run that diverged has no
+    figure, or one beyond all sense.
+    """
+    probe, claim = question[0], question[0].claim
+    name = "eval_loss" if probe.tokens else "relative_loss"
+    losses = np.array([[finals[spec.content_hash].get(name, math.inf) for spec in side]
+                       for side in pair])  # [2, seeds]  # fmt: skip
+    losses = np.where(losses < DIVERGED, losses, math.inf)
+    levels = claim.scale.level(np.minimum(losses, DIVERGED), 1.0)
+    effects = claim.effects(dict(zip(claim.arms, levels, strict=True)), 1.0)
+    return Cell(*question, effects, losses / probe.constant)

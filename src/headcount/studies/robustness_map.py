@@ -1,12 +1,13 @@
 """The map of `study robustness`: cells with their outcomes, and what the whole says."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from headcount.lab.judge.statistics import Interval, Looks, median_interval
+from headcount.lab.judge.statistics import Interval, Looks, Region, median_interval
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.study import Profile
 from headcount.studies.alternatives import ALTERNATIVES
@@ -24,8 +25,8 @@ class Cell:
     probe: Probe
     variants: tuple[Variant, ...]
     effects: np.ndarray  # [seeds]
+    losses: np.ndarray  # [2, seeds] of the two models, shares of the best constant's; inf: diverged
     outcome: Outcome = Outcome.UNDECIDED
-    void: int = 0  # seeds on which both models diverge: they compare nothing
 
     @property
     def factor(self) -> str:
@@ -43,11 +44,29 @@ class Cell:
     def interval(self) -> Interval:
         return median_interval(self.effects)
 
+    @property
+    def void(self) -> int:
+        """Seeds on which both models diverge: they compare nothing."""
+        return int(np.isinf(self.losses).all(axis=0).sum())
+
+    @property
+    def left(self) -> tuple[float, float]:
+        """What each model leaves, by its median seed."""
+        first, second = np.median(self.losses, axis=1)
+        return float(first), float(second)
+
+    @property
+    def learned(self) -> bool:
+        """Has at least one of the two learned the memory?"""
+        return min(self.left) <= self.probe.enough
+
     def p(self, support: bool, looks: Looks | None = None) -> float:
         if self.void:
             return 1.0
         claim = self.probe.claim
         regions = (claim.support,) if support else claim.refute
+        if not self.learned:
+            regions = tuple(apart(region, claim.margin) for region in regions)
         return float(min(region.p(self.effects, looks) for region in regions))
 
     def to_json(self) -> dict[str, Any]:
@@ -55,8 +74,19 @@ class Cell:
             "insight": self.probe.insight, "factor": self.factor, "variant": self.name,
             "outcome": str(self.outcome), "effect": self.effect,
             "interval": self.interval.to_json(), "scale": self.probe.claim.scale.unit,
-            "seeds": len(self.effects), "void": self.void,
+            "seeds": len(self.effects), "void": self.void, "learned": self.learned,
+            "losses": dict(zip(self.probe.claim.arms, self.left, strict=True)),
         }  # fmt: skip
+
+
+def apart(region: Region, margin: float) -> Region:
+    """The part of a region where the models differ by more than the margin. Where neither learns
+    anything they are alike, which says nothing of their designs: only a difference does.
+
+    >>> apart(Region(high=0.3), 0.3), apart(Region(low=0.3), 0.3)
+    (Region(low=-inf, high=-0.3), Region(low=0.3, high=inf))
+    """
+    return region if region.low >= margin else Region(high=-margin)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,21 +151,25 @@ class Robustness:
         return told
 
     def interactions(self) -> list[Cell]:
-        """Combinations that are decided against every one of their factors alone."""
-        alone = {(c.probe.insight, c.variants[0]): c.outcome for c in self.cells
-                 if len(c.variants) == 1}  # fmt: skip
-        return [
-            cell
-            for cell in self.cells
-            if len(cell.variants) > 1
-            and cell.outcome.decided
-            and all(
-                (other := alone.get((cell.probe.insight, v))) is not None
-                and other.decided
-                and other != cell.outcome
-                for v in cell.variants
-            )
-        ]
+        """Combinations whose factors do not add up: by the median seed, the effect differs by more
+        than the margin from that of the base plus what each factor changes alone.
+        """
+        alone = {(c.probe.insight, c.variants): c for c in self.cells if len(c.variants) == 1}
+        mixed, p = [], []
+        for cell in (c for c in self.cells if len(c.variants) > 1):
+            insight, margin = cell.probe.insight, cell.probe.claim.margin
+            parts = [alone.get((insight, (variant,))) for variant in (BASE, *cell.variants)]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(parts):
+                more = excess(cell, known[0], known[1:])
+                mixed.append(cell)
+                p.append(
+                    min(1.0, 2 * min(Region(low=margin).p(more), Region(high=-margin).p(more)))
+                )
+        if not mixed:
+            return []
+        found = stats.false_discovery_control(p) <= LEVEL
+        return [cell for cell, real in zip(mixed, found, strict=True) if real and not cell.void]
 
     def counted(self, insight: str) -> tuple[Cell, ...]:
         """The cells of an insight that are evidence of their own."""
@@ -177,19 +211,23 @@ class Robustness:
                 names = ", ".join(f"{c.factor} {c.name}" for c in against[:4])
                 more = f" and {len(against) - 4} more" if len(against) > 4 else ""
                 told += f"; not with {names}{more}"
-            open_ = len(cells) - held - len(against)
-            told += f"; {open_} undecided" if open_ else ""
+            open_ = [c for c in cells if not c.outcome.decided]
+            told += f"; {len(open_)} undecided" if open_ else ""
+            idle = sum(not c.learned for c in open_)
+            told += f", {idle} of them because neither model learned the memory" if idle else ""
             same = len(every) - len(cells)
             said.append(told + (f"; {same} more change no figure." if same else "."))
         for row in self.verdicts():
             parts = [f"{word} on {', '.join(row[word])}" for word in SAID.values() if row[word]]
             named = f"{row['alternative']} instead of {row['instead_of']}"
             said.append(f"{named[0].upper()}{named[1:]}: {'; '.join(parts)}.")
+        said.append(f"{len(self.cells)} cells were judged together (false discovery rate 5%): asked"
+                    " alone, a cell may be decided that is undecided here.")  # fmt: skip
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "profile": str(self.profile), 
+            "profile": str(self.profile), "judged_together": len(self.cells),
             "map": [cell.to_json() | {"as_base": self.as_base(cell)} for cell in self.cells],
             "turning": [cell.to_json() for cell in self.turning()],
             "factors": [{"factor": f, "turned": n, "cells": of} for f, n, of in self.factors()],
@@ -199,6 +237,22 @@ class Robustness:
                         for r in self.refused],
             "sentences": list(self.sentences()),
         }  # fmt: skip
+
+
+def excess(cell: Cell, base: Cell, single: Sequence[Cell]) -> np.ndarray:
+    """Seed by seed, a combination's effect beyond base and single changes: [seeds of the fewest].
+
+    >>> probe = PROBES[0]
+    >>> one, two, four = (
+    ...     Cell(probe, (BASE,), np.full(3, effect), np.zeros((2, 3))) for effect in (1, 2, 4)
+    ... )
+    >>> excess(four, one, [two, two])  # 4 - (1 + 1 + 1)
+    array([1., 1., 1.])
+    """
+    seeds = min(len(each.effects) for each in (cell, base, *single))
+    start = base.effects[:seeds]
+    changes = sum((each.effects[:seeds] - start for each in single), np.zeros(seeds))
+    return cell.effects[:seeds] - start - changes
 
 
 def judged(cells: list[Cell], looks: Looks | None = None) -> list[Cell]:
