@@ -9,7 +9,7 @@ import pytest
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json, content_hash
 from headcount.lab.sweep.driver import jobs_of, sweep
-from headcount.lab.sweep.estimate import _heaviest, estimate
+from headcount.lab.sweep.estimate import _nearest, _spread, estimate
 from headcount.lab.sweep.results import labels, results, status, to_csv, to_parquet
 from headcount.lab.sweep.store import Store
 from tests.lab.sweep.test_driver import Here
@@ -138,10 +138,23 @@ def test_runs_of_one_shape_and_unknown_shapes_cost_in_the_ratio_of_their_work(st
     assert (cost.measured, cost.cpu_seconds) == (0, pytest.approx(0.8, rel=0.3))
 
 
-def test_calibration_begins_with_the_shape_that_weighs_most():
-    jobs = jobs_of([ToySpec(seconds=1), *(ToySpec(shape="b", seed=i) for i in (1, 2))], Toy())
-    work = {job.id: 1.0 for job in jobs.values()}
-    assert [job.key for job in _heaviest(list(jobs.values()), work)] == ["b", "a"]
+def test_calibration_begins_in_the_middle_of_the_work_then_of_the_shapes():
+    """One shape of long runs, many of short ones: both are tried at once."""
+    specs = [ToySpec(seconds=1, shape="long", seed=i) for i in range(40)]
+    specs += [ToySpec(seconds=0.1, shape=f"short-{i}") for i in range(9)]
+    jobs = jobs_of(specs, Toy())
+    work = {job.id: job.spec.seconds for job in jobs.values()}
+    order = [job.key for job in _spread(list(jobs.values()), work)]
+    assert order[0] == "long"
+    assert order[1].startswith("short")
+    assert len(order) == len(set(order)) == 10
+
+
+def test_a_shape_that_was_not_reached_costs_what_the_nearest_in_work_does():
+    means, work = {"small": 5.0, "large": 1.0}, {"small": 1.0, "large": 100.0, "new": 2.0}
+    assert _nearest("new", means, work) == "small"
+    assert _nearest("large", means, work) == "large"
+    assert _nearest("new", {}, work) == "new"
 
 
 def test_an_estimate_of_shapes_that_fail_says_that_nothing_was_measured():

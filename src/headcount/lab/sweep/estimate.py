@@ -3,16 +3,19 @@
 For each shape the CPU seconds of a run are those of stored runs of that shape or, where there are
 none, measured: the same run cut to two small numbers of steps, on a worker of the same kind as in
 the sweep, drawn out in a straight line to the whole, and the compilation added once. CPU seconds
-are what a run takes on a core of its own: on a busy machine it ends later than told. Calibration
-begins with the shapes that weigh most and ends after a short while. Runs of one shape are taken in
-the ratio of their work (`AbstractRunner.work`: operations), and so are shapes that were not
-reached, beside those that were; the estimate says how many that is. Nothing is written.
+are what a run takes on a core of its own: on a busy machine it ends later than told.
+
+Calibration ends after a short while. It begins in the middle and then halves, in turn by the work
+of all runs and by the number of shapes: small runs take longer per operation than large ones, and
+there are many of them. Runs of one shape are taken in the ratio of their work
+(`AbstractRunner.work`: operations). A shape that was not reached is taken as the one whose runs are
+nearest in work; the estimate says how many were reached. Nothing is written.
 """
 
 import dataclasses
 import datetime
+import itertools
 import math
-import statistics
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -60,15 +63,16 @@ def estimate(
         if id in jobs and row.status == FINISHED:
             pace.setdefault(jobs[id].key, []).append(cpu_of(row.record) / work[id])
     once: dict[str, float] = {}
-    unknown = _heaviest([job for job in to_do if job.key not in pace], work)
+    unknown = _spread([job for job in to_do if job.key not in pace], work)
     for job, (compiling, running) in _calibrate(unknown, engine, runner):
         once[job.key], pace[job.key] = compiling, [running / work[job.id]]
     means = {key: sum(values) / len(values) for key, values in pace.items()}
-    overall = statistics.median(means.values()) if means else math.nan
+    largest = {job.key: work[job.id] for job in sorted(jobs.values(), key=lambda j: work[j.id])}
     shapes = {job.key for job in to_do}
-    fallback = sum(once.values()) / len(once) if once else 0.0
-    compiling = sum(once.get(key, 0.0 if key in means else fallback) for key in shapes)
-    costs = [work[job.id] * means.get(job.key, overall) for job in to_do]
+    like = {key: _nearest(key, means, largest) for key in shapes}
+    tried = {key: _nearest(key, once, largest) for key in shapes if key in once or key not in means}
+    compiling = sum(once.get(near, 0.0) for near in tried.values())
+    costs = [work[job.id] * means.get(like[job.key], math.nan) for job in to_do]
     cpu = sum(costs) + compiling
     seconds = max(cpu / engine.size, max(costs, default=0.0))
     ends = (
@@ -82,13 +86,44 @@ def estimate(
     )
 
 
-def _heaviest(jobs: Sequence[Job], work: Mapping[str, float]) -> list[Job]:
-    """The longest run of each shape, those first whose runs take most together."""
+def _nearest(key: str, known: Mapping[str, float], work: Mapping[str, float]) -> str:
+    """The shape itself if it is known, or the known one whose runs are nearest in work."""
+    if key in known or not known:
+        return key
+    return min(known, key=lambda other: abs(math.log(work[other] / work[key])))
+
+
+def _spread(jobs: Sequence[Job], work: Mapping[str, float]) -> list[Job]:
+    """The longest run of each shape, ordered so that the first few tell of all: in turn by the
+    share of all work and by rank, each in the middle, at the quarters, at the eighths, …
+    """
     shapes: dict[str, list[Job]] = {}
     for job in jobs:
         shapes.setdefault(job.key, []).append(job)
-    ranked = sorted(shapes.values(), key=lambda group: -sum(work[job.id] for job in group))
-    return [max(group, key=lambda job: work[job.id]) for group in ranked]
+    longest = [max(group, key=lambda job: work[job.id]) for group in shapes.values()]
+    left = sorted(longest, key=lambda job: -work[job.id])
+    total = {job.key: sum(work[each.id] for each in shapes[job.key]) for job in left}
+    ends = dict(zip(total, itertools.accumulate(total.values()), strict=True))
+    everything = sum(total.values())
+    share = {key: (end - total[key] / 2) / everything for key, end in ends.items()}
+    rank = {key: (place + 0.5) / len(total) for place, key in enumerate(total)}
+    order: list[Job] = []
+    while left:
+        pair, by = divmod(len(order), 2)
+        aim, of = _halving(pair + 1), (share, rank)[by]
+        picked = min(left, key=lambda job: abs(of[job.key] - aim))
+        left.remove(picked)
+        order.append(picked)
+    return order
+
+
+def _halving(n: int) -> float:
+    """1/2, 1/4, 3/4, 1/8, 5/8, …: the binary digits of n behind the point, reversed.
+
+    >>> [_halving(n) for n in (1, 2, 3, 4, 5)]
+    [0.5, 0.25, 0.75, 0.125, 0.625]
+    """
+    return int(f"{n:b}"[::-1], 2) / 2 ** n.bit_length()
 
 
 class _Trial:
