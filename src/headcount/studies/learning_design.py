@@ -12,7 +12,7 @@ from headcount.core.spec import plain
 from headcount.lab.judge.statistics import FEWEST_SEEDS
 from headcount.lab.study import Profile
 from headcount.memory.named import targets
-from headcount.memory.named.observed import Noisy, Series
+from headcount.memory.named.observed import LARGEST_SIGMA, Noisy, Series
 from headcount.memory.target import AbstractTarget, Family
 from headcount.train.population import check_population
 from headcount.train.run_spec import RunSpec, read_model
@@ -82,6 +82,9 @@ class Design:
                 " numbers >= 1", "pass for example --sizes 100,1000")  # fmt: skip
         reach = max(2 * built.shortest, 32) if length is None else length
         built.check_length(reach)
+        most = 1 if built.labels else LARGEST_SIGMA
+        require(0 <= noise < most, f"noise {noise}", f"a number from 0 to below {most:g}",
+                "pass for example --noise 0.1")  # fmt: skip
         observed = Noisy(built, noise) if noise else built
         observed = Series(observed) if series else observed
         chosen = _model(model, built, reach)
@@ -112,6 +115,14 @@ class Design:
     @property
     def batch(self) -> int:
         return BATCH if self.operations <= SMALL_MODEL else SMALL_BATCH
+
+    @property
+    def compiler(self) -> str:
+        """What it spends on a program. Short runs of small models are over before a better program
+        is made; those of large ones are not, and their best program is also made soonest.
+        """
+        quick = {Profile.SMOKE: "low", Profile.LAPTOP: "medium", Profile.FULL: "high"}
+        return quick[self.profile] if self.operations <= SMALL_MODEL else "high"
 
     @functools.cached_property
     def steps(self) -> tuple[int, int]:
@@ -151,7 +162,7 @@ class Design:
             "steps": steps, "lr": rate, "length": self.length, "batch": self.batch,
             "schedule": {"shape": "cosine", "warmup": max(1, steps // 20), "final": 0.01},
             "data": {"samples": samples}, "evaluation": {"batches": 40}, "log": 4,
-            "effort": {"smoke": "low", "laptop": "medium", "full": "high"}[self.profile],
+            "effort": self.compiler,
         }  # fmt: skip
         whole = self.exact and not samples
         memory = plain(self.target if whole else self.observed)

@@ -18,7 +18,6 @@ Worked example — noise changes answers, never inputs, and testing is clean:
 """
 
 import dataclasses
-import math
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +28,7 @@ from headcount.memory.named.base import UNDEFINED, AbstractNamed, AbstractTokens
 from headcount.memory.read import Last
 from headcount.memory.target import AbstractTarget, Batch, targets
 
+LARGEST_SIGMA = 1e9  # its square is far from the end of float32
 SAMPLES = Ref("headcount", "docs/finite_samples.md")
 
 
@@ -45,8 +45,8 @@ class Noisy(AbstractNamed):
 
     def describe(self):
         label = self.of.labels
-        fine = 0 <= self.sigma < (1 if label else math.inf)
-        expected = "a chance in [0, 1)" if label else "a finite number >= 0"
+        fine = 0 <= self.sigma < 1 if label else 0 <= self.sigma <= LARGEST_SIGMA
+        expected = "a chance in [0, 1)" if label else f"a number from 0 to {LARGEST_SIGMA:g}"
         require(fine, f"sigma {self.sigma}", expected, "pass for example sigma=0.1")
         return self.of
 
