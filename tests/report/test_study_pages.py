@@ -41,8 +41,8 @@ def finite():
         bounds.append((n, held.about(Quantity.CLIPPED_RISK, clip=0.5, measured=0.19, constant=0.4)))
     effort = EnoughEffort(Effort(1e-2, 200), (Change(0, Mean(1e-3), 2e-3),))
     needed = SamplesNeeded(0.05, 250.0, 200.0, 320.0, dominant="estimation")
-    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, effort, curve, tuple(bounds), needed,
-                        (), 1.0)  # fmt: skip
+    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, effort, curve, tuple(bounds),
+                        needed, (), 1.0)  # fmt: skip
 
 
 def rivals():

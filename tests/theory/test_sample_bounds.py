@@ -40,6 +40,18 @@ def test_held_out_certificates_fail_at_most_as_often_as_they_say(samples):
     assert max(wrong.values()) <= violations_allowed(), wrong
 
 
+@pytest.mark.parametrize("samples", [10, 100])
+@pytest.mark.parametrize("chance", [0.05, 0.5])
+def test_they_hold_for_the_hardest_losses_too(samples, chance):
+    """Losses of 0 or 1: at one half Hoeffding is nearly as bad as it may be."""
+    losses = (np.random.default_rng(samples).random((PROBLEMS, samples)) < chance).astype(float)
+    wrong = [sum(hoeffding(x.mean(), samples, 1.0, DELTA).value < chance for x in losses),
+             sum(empirical_bernstein(x, 1.0, DELTA).value < chance for x in losses)]  # fmt: skip
+    assert max(wrong) <= DELTA * PROBLEMS
+    if chance == 0.5:
+        assert wrong[0] > 0.002 * PROBLEMS  # it is no empty test
+
+
 def test_hoeffding_would_be_caught_if_it_promised_more():
     rng = np.random.default_rng(0)
     wrong = sum(

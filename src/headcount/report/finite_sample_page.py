@@ -34,7 +34,7 @@ def figure(found: FiniteSample) -> Figure | None:
 
 
 def _drawn(found: FiniteSample) -> Figure:
-    canvas = Figure(figsize=(7.5, 4.6), layout="constrained", facecolor=LIGHT["paper"])
+    canvas = Figure(figsize=(7.5, 5.2), layout="constrained", facecolor=LIGHT["paper"])
     axes = canvas.add_subplot(facecolor="none")
     at = [place(found, point) for point in found.curve]
     risk = [point.risk for point in found.curve]
@@ -60,7 +60,7 @@ def _drawn(found: FiniteSample) -> Figure:
              ylabel="excess risk")  # fmt: skip
     log_ticks(axes.xaxis, *axes.get_xlim(), at)
     log_ticks(axes.yaxis, *axes.get_ylim())
-    axes.legend(frameon=False, fontsize=9)
+    canvas.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return canvas
 
 

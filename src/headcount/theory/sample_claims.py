@@ -5,8 +5,8 @@ A scope is part of the statement and is printed with it; left out, the statement
 Worked example: the exponent of a theorem about a class of targets that is not this project's.
 
     >>> scope = RetrievalScope(length=256, retrievals=4, heads=2, head_width=4)
-    >>> print(scope.words().partition(",")[0])
-    every target y = F(z_1, ..., z_4) with z_i = min over t in S_i of f_i(x_t)
+    >>> print(scope.words()[:75])
+    every target y = F(z_1, ..., z_4) with z_i = min over t in S_i of f_i(x_t),
 """
 
 import dataclasses
@@ -81,7 +81,11 @@ class SampleScope:
 
 @dataclasses.dataclass(frozen=True)
 class LagScope:
-    """One lag is found when the t-test of the answers on its token alone rejects at alpha/S."""
+    """One lag is found when the t-test of the answers on its token alone rejects at alpha/S.
+
+    A lag that plays no part has normal tokens whatever the answers are, so that its test is exact;
+    few signs may equal those of the true lag.
+    """
 
     lags: int  # S, each tested
     alpha: float
@@ -92,7 +96,8 @@ class LagScope:
             f"a lag that alone explains the share {rounded(self.share, 4, up=True)} of the"
             f" variance is found by the t-test of each of {self.lags} lags alone at level"
             f" {self.alpha:g}/{self.lags}, independent samples, tokens signs or normal, the rest"
-            " of the answer normal"
+            " of the answer normal; a false lag is found too with probability at most"
+            f" {self.alpha:g} where tokens are normal, more often of few signs"
         )
 
 
