@@ -32,10 +32,19 @@ class Quantity(enum.StrEnum):
 class Rows(enum.StrEnum):
     """What counts as one sample."""
 
-    INDEPENDENT = "independent samples"
-    WINDOWS = "blocks of overlapping windows of one series of independent tokens"
+    INDEPENDENT = "independent"
+    WINDOWS = "windows of a series"  # overlapping; its tokens are independent
     # Yu's blocks add 2 (n - 1) beta to the chance of failing, beta the mixing coefficient
-    MIXING = "blocks of one series of dependent tokens, up to its unknown mixing coefficient"
+    MIXING = "windows of a dependent series"
+
+    def words(self, samples: int) -> str:
+        """So many of them."""
+        if self is Rows.INDEPENDENT:
+            return counted(samples, "independent sample")
+        blocks = counted(samples, "block")
+        if self is Rows.WINDOWS:
+            return f"{blocks} of overlapping windows of one series of independent tokens"
+        return f"{blocks} of one series of dependent tokens, up to its unknown mixing coefficient"
 
     @property
     def status(self) -> Status:
@@ -65,7 +74,7 @@ class SampleScope:
     unit: Unit = Unit.ANSWER
 
     def words(self) -> str:
-        parts = [f"{self.samples} {self.rows}", f"losses in [0, {self.loss_range:g}]"]
+        parts = [self.rows.words(self.samples), f"losses in [0, {self.loss_range:g}]"]
         if self.clip is not None:
             parts.append(f"answers clipped to ±{self.clip:g}")
         if self.unit is Unit.SEQUENCE:
