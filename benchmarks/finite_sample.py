@@ -2,8 +2,8 @@
 line: python -c "from benchmarks import finite_sample as f; f.main(['bounds'])".
 
     terms     filters on kernels with closed-form terms: how often the 90% intervals cover them
-    bounds    2,000 small problems per size: how often each bound fails, with its binomial interval,
-              and from which n on it is below the trivial bound
+    bounds    2,000 small problems per size and case: how often each bound fails, with its binomial
+              interval (`simulated_bounds`), and from which n on it says something
     planner   targets that played no part in building it: is the risk at half the planned n above
               the error asked for, and at twice that n below it?
 """
@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
+from benchmarks import simulated_bounds
+from benchmarks.simulated_bounds import interval
 from headcount.lab.sweep.local_engine import LocalEngine
 from headcount.studies.decomposition import Term
 from headcount.studies.enough_effort import NEGLIGIBLE
@@ -28,8 +29,7 @@ from headcount.theory.sample_bounds import (
     path_norm_gap,
 )
 
-PROBLEMS, DELTA = 2000, 0.05
-SIZES = (10, 30, 100, 300, 1000)
+DELTA = 0.05
 KERNELS = {"exp:0.7": 0.7, "exp:0.1": 0.1}
 TAPS, SIGMA = 8, 0.5
 # (target, model, noise, error): none of them occurs in the source or the tests of the planner
@@ -47,13 +47,6 @@ PLANNED = (
     ("essential:kernel=exp:0.2,inputs=uniform", None, 0.5, 0.02),
     ("fixed:lags=2", None, 0.5, 0.1),
 )
-
-
-def interval(count: int, of: int) -> str:
-    """The 95% interval of a rate by Clopper and Pearson."""
-    low = stats.beta.ppf(0.025, count, of - count + 1) if count else 0.0
-    high = stats.beta.ppf(0.975, count + 1, of - count) if count < of else 1.0
-    return f"{count} of {of}, [{low:.4f}, {high:.4f}]"
 
 
 def terms(folder: Path, kernels: Sequence[str] = tuple(KERNELS)) -> None:
@@ -76,7 +69,7 @@ def terms(folder: Path, kernels: Sequence[str] = tuple(KERNELS)) -> None:
         for place, point in enumerate(found.curve):
             spread = math.sqrt(SIGMA**2 + missed)
             truth = {
-                Term.ESTIMATION: least_squares_risk(spread, TAPS + 1, point.n or 0),
+                Term.ESTIMATION: least_squares_risk(spread, TAPS + 1, point.n or 1, constant=True),
                 Term.OPTIMISATION: 0.0,
             }
             sides = []
@@ -106,51 +99,19 @@ def terms(folder: Path, kernels: Sequence[str] = tuple(KERNELS)) -> None:
 
 def bounds() -> None:
     """Violations over many small problems, and the size at which each bound begins to speak."""
-    for n in SIZES:
-        rng = np.random.default_rng(n)
-        wrong = {"hoeffding": 0, "empirical bernstein": 0}
-        useful = dict.fromkeys(wrong, 0)
-        for _ in range(PROBLEMS):
-            a, b = rng.uniform(0.2, 5, 2)  # losses of many shapes in [0, 1]
-            losses, risk = rng.beta(a, b, n), a / (a + b)
-            for claim in (hoeffding(float(losses.mean()), n, 1.0, DELTA),
-                          empirical_bernstein(losses, 1.0, DELTA)):  # fmt: skip
-                wrong[claim.method] += claim.value < risk
-                useful[claim.method] += not claim.trivial
-        for method, count in wrong.items():
-            print(f"n = {n:5} {method:20} fails in {interval(count, PROBLEMS)};"
-                  f" below the trivial bound in {useful[method] / PROBLEMS:.0%}")  # fmt: skip
-        print(f"n = {n:5} {'path norm':20} fails in {interval(_worst_network(n), PROBLEMS)}")
+    simulated_bounds.report()
     for loss in (0.01, 0.1, 0.5):
         first = next(n for n in range(1, 10**6) if not hoeffding(loss, n, 1.0, DELTA).trivial)
-        print(f"hoeffding, mean loss {loss:g} of 1: below the trivial bound from n = {first} on")
+        print(f"hoeffding, mean loss {loss:g} of 1: below the range from n = {first} on")
     for loss in (0.01, 0.1):
         spread = next(n for n in range(2, 10**6)
                       if not empirical_bernstein(np.full(n, loss), 1.0, DELTA).trivial)  # fmt: skip
-        print(f"empirical bernstein, equal losses {loss:g}: from n = {spread} on")
+        print(f"empirical bernstein, equal losses {loss:g}: below the range from n = {spread} on")
     for norm in (1, 3, 10):
         claim = path_norm_gap(norm, 10**6, 32, lipschitz=4, loss_range=4, delta=DELTA)
-        print(f"path norm Q = {norm}, 32 lags, squared loss of answers in [-1, 1]: from"
-              f" n = {math.ceil(10**6 * (claim.value / 4) ** 2):.3g} on")  # fmt: skip
-
-
-def _worst_network(n: int, window: int = 6, networks: int = 64) -> int:
-    """Problems in which the largest gap over a bag of networks of norm at most 1 breaks the bound:
-    random signs in, the product of two of them out, risks summed over all inputs.
-    """
-    rng = np.random.default_rng(3)
-    a = rng.choice([-1.0, 1.0], networks)
-    u = rng.dirichlet(np.ones(window + 1), networks) * rng.choice([-1, 1], (networks, window + 1))
-    claim = path_norm_gap(1.0, n, window, lipschitz=4, loss_range=4, delta=DELTA)
-    every = np.array(np.meshgrid(*[[-1.0, 1.0]] * window)).reshape(window, -1).T
-    z = np.concatenate([every, np.ones((len(every), 1))], axis=1)
-    losses = (a * np.maximum(z @ u.T, 0) - every[:, :1] * every[:, 1:2]) ** 2  # [2^window, m]
-    risk = losses.mean(axis=0)
-    wrong = 0
-    for _ in range(PROBLEMS):
-        drawn = losses[rng.integers(0, len(every), n)].mean(axis=0)
-        wrong += bool((risk - drawn).max() > claim.value)
-    return wrong
+        for name, limit in (("the range", 4), ("a best constant's risk of 1", 1)):
+            print(f"path norm Q = {norm}, 32 lags, squared loss of answers in [-1, 1]: below {name}"
+                  f" from n = {math.ceil(10**6 * (claim.value / limit) ** 2):.3g} on")  # fmt: skip
 
 
 def planner(folder: Path) -> None:

@@ -24,6 +24,7 @@ from headcount.studies.sample_planner import SamplesNeeded
 from headcount.studies.trials import Learned
 from headcount.studies.zoo import ZooProfile, ZooRow
 from headcount.theory.sample_bounds import hoeffding, lag_samples
+from headcount.theory.sample_claims import Quantity
 
 GOOD, BAD = Learned((1e-3,) * 5), Learned((0.4,) * 5)
 
@@ -34,11 +35,14 @@ def finite():
         RiskPoint(n, {}, r + 0.01 * np.arange(5), np.full(5, 0.01), Floor(0.004, 0.0), n)
         for n, r in risks.items()
     )
-    bounds = ((None, lag_samples(0.3, 64)), (30, hoeffding(0.2, 30, 1.0)))
+    bounds = [(None, lag_samples(0.3, 64))]
+    for n in risks:
+        held = hoeffding(0.2, n, 1.0)
+        bounds.append((n, held.about(Quantity.CLIPPED_RISK, clip=0.5, measured=0.19, constant=0.4)))
     effort = EnoughEffort(Effort(1e-2, 200), (Change(0, Mean(1e-3), 2e-3),))
     needed = SamplesNeeded(0.05, 250.0, 200.0, 320.0, dominant="estimation")
-    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, effort, curve, bounds, needed,
-                        (), 1.0)  # fmt: skip
+    return FiniteSample("lag", {}, Profile.SMOKE, "n", 0.0, False, effort, curve, tuple(bounds),
+                        needed, (), 1.0)  # fmt: skip
 
 
 def rivals():
@@ -71,6 +75,22 @@ def zoo():
 def mad():
     good, bad = (Learned((0.1,) * 5, (right,) * 5) for right in (1.0, 0.5))
     return Predictions(Profile.SMOKE, (Measured(PREDICTIONS[0], good, bad),))
+
+
+def test_bounds_are_drawn_with_what_was_measured_of_the_same_quantity():
+    found = finite()
+    axes = finite_sample_page.figure(found).axes[0]
+    lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
+    assert list(lines["risk of clipped answers, first seed"]) == [0.19, 0.19]
+    drawn = list(lines["risk of clipped answers: at most (hoeffding)"])
+    assert drawn == [claim.value for n, claim in found.bounds if n]
+    assert "clipped to the largest |y|" in finite_sample_page.page(found).caption
+    sentences = " ".join(found.sentences())
+    assert "the range of the loss from n = 30 on" in sentences
+    assert "the best constant answer from n = 300 on" in sentences
+    assert found.to_json()["useful"] == [
+        {"method": "hoeffding", "below_range": 30, "below_constant": 300}
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from headcount.studies.finite_sample import FiniteSample
 from headcount.theory.sample_bounds import Quantity
 
 BOUND_COLOURS = (LIGHT["c5"], LIGHT["c4"])
+DRAWN = (Quantity.RISK, Quantity.CLIPPED_RISK)  # squared errors, as the curve
 FAINT = 1e-7  # a part below this share of the trivial risk stands in the table only
 LOOKS = {
     Term.APPROXIMATION: (LIGHT["c0"], "s"), Term.PRECISION: (LIGHT["c3"], "^"),
@@ -33,7 +34,7 @@ def figure(found: FiniteSample) -> Figure | None:
 
 
 def _drawn(found: FiniteSample) -> Figure:
-    canvas = Figure(figsize=(7.5, 4.6), layout="constrained", facecolor=LIGHT["paper"])
+    canvas = Figure(figsize=(7.5, 5.2), layout="constrained", facecolor=LIGHT["paper"])
     axes = canvas.add_subplot(facecolor="none")
     at = [place(found, point) for point in found.curve]
     risk = [point.risk for point in found.curve]
@@ -59,20 +60,29 @@ def _drawn(found: FiniteSample) -> Figure:
              ylabel="excess risk")  # fmt: skip
     log_ticks(axes.xaxis, *axes.get_xlim(), at)
     log_ticks(axes.yaxis, *axes.get_ylim())
-    axes.legend(frameon=False, fontsize=9)
+    canvas.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return canvas
 
 
 def _draw_bounds(axes: Axes, found: FiniteSample) -> None:
-    """Explicit bounds on the risk at each n, where they say more than the range of the loss."""
-    drawn: dict[str, list[tuple[int, float]]] = {}
+    """Explicit bounds at each n, where they say more than the range of the loss, and what was
+    measured of the same quantity: it is not the risk of the curve, whose answers are not clipped.
+    """
+    at_most: dict[str, list[tuple[int, float]]] = {}
+    measured: dict[str, dict[int, float]] = {}
     for n, claim in found.bounds:
-        on_risk = claim.quantity is Quantity.RISK and not found.labels
-        if n and found.axis == "n" and on_risk and not claim.trivial:
-            drawn.setdefault(claim.method, []).append((n, claim.value))
-    for (method, points), colour in zip(drawn.items(), BOUND_COLOURS, strict=False):
-        axes.plot(*zip(*points, strict=True), color=colour, ls=(0, (4, 2)), lw=1.2,
-                  label=f"at most ({method})")  # fmt: skip
+        if not (n and found.axis == "n" and claim.quantity in DRAWN) or claim.trivial:
+            continue
+        at_most.setdefault(f"{claim.quantity}: at most ({claim.method})", []).append(
+            (n, claim.value)
+        )
+        if claim.measured is not None:
+            measured.setdefault(f"{claim.quantity}, first seed", {})[n] = claim.measured
+    for (label, points), colour in zip(at_most.items(), BOUND_COLOURS, strict=False):
+        axes.plot(*zip(*points, strict=True), color=colour, ls=(0, (4, 2)), lw=1.2, label=label)
+    for label, values in measured.items():
+        axes.plot(list(values), list(values.values()), color=LIGHT["muted"], marker="x", ms=5,
+                  lw=1, label=label)  # fmt: skip
 
 
 def page(found: FiniteSample) -> StudyPage:
@@ -93,7 +103,10 @@ def page(found: FiniteSample) -> StudyPage:
         " sizes at once. Parts that are zero, negative or next to nothing are in the table only."
     )
     if found.axis == "n" and not found.labels:
-        caption += " Dashed: explicit bounds, each with probability 0.95."
+        caption += (
+            " Dashed: explicit bounds, each with probability 0.95, for answers clipped to the"
+            " largest |y|; crosses: what was measured of them. The curve is of answers as they are."
+        )
     return StudyPage(StudyKind.FINITE_SAMPLE, f"Finite samples: {found.target}",
                      found.sentences(), figure(found), caption, columns, rows, notes,
                      found.profile)  # fmt: skip

@@ -35,7 +35,7 @@ from headcount.memory.target import AbstractTarget
 from headcount.model.save import load
 from headcount.studies.decomposition import Floor, RiskPoint
 from headcount.studies.enough_effort import Arm, EnoughEffort, enough_effort
-from headcount.studies.explicit_bounds import of_design, of_weights
+from headcount.studies.explicit_bounds import of_design, of_weights, useful
 from headcount.studies.kept_workers import kept
 from headcount.studies.known_floors import floor_of
 from headcount.studies.learning_design import AXES, FIRST_SEED, PILOT_SEEDS, RATES, Effort
@@ -79,6 +79,7 @@ class FiniteSample:
             "bounds": [
                 {"n": n, "claim": claim.to_json(), "value": claim.value} for n, claim in self.bounds
             ],
+            "useful": [dataclasses.asdict(use) for use in useful(self.bounds)],
             "n_needed": None if self.needed is None else self.needed.to_json(),
             "notes": list(self.notes),
             "sentences": list(self.sentences()),
@@ -95,14 +96,7 @@ class FiniteSample:
         if self.needed is not None:
             said.append(_needed_words(self.needed, last))
         said.append(self.effort.sentence())
-        methods = dict.fromkeys(c.method for n, c in self.bounds if n is not None)
-        for method in methods:
-            sizes = [n for n, c in self.bounds if c.method == method and n and not c.trivial]
-            said.append(
-                f"The {method} bound says something from n = {min(sizes)} on, of the sizes tried."
-                if sizes
-                else f"The {method} bound says no more than the range of the loss at these sizes."
-            )
+        said += [use.sentence() for use in useful(self.bounds)]
         return tuple(said)
 
 
@@ -288,7 +282,7 @@ class _Study:
     ) -> list[tuple[int | None, SampleClaim]]:
         """Before training, then for the weights that the first seed ended with at each size."""
         d = self.design
-        first = of_design(d.target, d.model, d.length, d.noise)
+        first = of_design(d.target, d.length, d.noise)
         found: list[tuple[int | None, SampleClaim]] = [(None, claim) for claim in first]
         for point in points:
             size = next(iter(point.at.values()), point.n or 0)
