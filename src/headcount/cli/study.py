@@ -108,10 +108,8 @@ def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
     if json:
         print_json(found.to_json() | {"report": str(place)})
         return
-    for sentence in page.sentences:
+    for sentence in filter(None, (page.banner, *page.sentences)):
         console.print(escape(sentence))
-    from rich.table import Table
-
     table = Table(box=None)
     for name in page.columns:
         table.add_column(str(name), justify="right")

@@ -46,6 +46,16 @@ class StudyPage:
     notes: Sequence[str] = ()
     profile: Profile | None = None
 
+    @property
+    def banner(self) -> str:
+        """Why nothing is judged here; '' where something is."""
+        return caveat(self.profile)
+
+
+def caveat(profile: object) -> str:
+    """What a reader is told first of a study of this profile."""
+    return QUICK if profile == Profile.SMOKE else ""
+
 
 def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
     """`report.html`, its twin `report.md`, `result.json`, `figure.svg` and `figure.png`."""
@@ -64,7 +74,7 @@ def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
         figures,
         [PageTable("All numbers", page.columns, page.rows)],
         page.notes,
-        QUICK if page.profile is Profile.SMOKE else "",
+        page.banner,
     )
     made[RESULT] = (json.dumps({"kind": page.kind, **document}, indent=2) + "\n").encode()
     write_files(folder, made | files(whole))

@@ -10,10 +10,9 @@ from typing import Any
 from headcount.core.errors import InputError, require
 from headcount.core.files import read_text
 from headcount.lab.latest_verdicts import latest_verdicts
-from headcount.lab.study import Profile
 from headcount.lab.sweep.results import flatten, results, status
 from headcount.lab.sweep.store import Store
-from headcount.report.study_page import QUICK, RESULT, StudyKind
+from headcount.report.study_page import RESULT, StudyKind, caveat
 from headcount.web.asked import AskRuns, AskStudy, AskSweep
 from headcount.web.continue_sweep import unfinished
 from headcount.web.root import Root
@@ -173,8 +172,8 @@ def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
     if (folder / RESULT).is_file():
         page = (folder / "report.html").is_file()
         found = result(folder)
-        caveat = QUICK if found.get("profile") == Profile.SMOKE else None
-        return {**found, "folder": asked.folder, "report": page, "caveat": caveat}
+        told = caveat(found.get("profile")) or None
+        return {**found, "folder": asked.folder, "report": page, "caveat": told}
     found = verdicts(folder)
     figures = folder / "figures"
     return {

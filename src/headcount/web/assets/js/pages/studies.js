@@ -104,12 +104,15 @@ function curve(found) {
     found.notes.length ? h("ul", {}, found.notes.map((n) => h("li", {}, n))) : null];
 }
 
+/** Was a memory reached? Runs that are too few judge nothing: no sign and no colour of a verdict. */
+const reached = (is, caveat) => caveat ? h("span", { class: "muted" }, is ? "yes, not judged" : "not judged") : h("b", { class: is ? "good" : "bad" }, is ? "✓ yes" : "✗ no");
+
 /** Rivals and the zoo: what each model leaves of each memory. */
 function squares(found) {
   const told = (r) => r.refused ? r.refused : r.accuracy === null ? `${number(r.learned, 2)} left` : `${Math.round(100 * r.accuracy)} % right`;
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
     h("div", { class: "card" }, table(["memory", "family", "model", "outcome", "reached", "smallest Transformer known", "parameters"], found.rows.map((r) => [r.memory, r.family, r.model ?? found.model, told(r),
-      h("b", { class: r.reached ? "good" : "bad" }, r.reached ? "✓ yes" : "✗ no"), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
+      reached(r.reached, found.caveat), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
 }
 
 /** MAD's tasks: the predicted smallest model, and the same with a part less. */
