@@ -1,4 +1,4 @@
-"""What `headcount study` refuses (one line, exit code 2, nothing written), and what it says first."""
+"""What `headcount study` refuses (one line, exit code 2, no files), and what it says first."""
 
 from types import SimpleNamespace
 
