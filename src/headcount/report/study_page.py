@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from headcount.lab.study import Profile
 from headcount.report.folder import write_files
 from headcount.report.one_page import OnePage, PageFigure, PageTable, files, svg_of
+from headcount.report.wording import neat
 
 RESULT = "result.json"
 FIGURE = "figure"
@@ -70,10 +71,10 @@ def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
         made[f"{FIGURE}.png"] = held.getvalue()
     whole = OnePage(
         page.title,
-        page.sentences,
+        [*map(neat, page.sentences)],
         figures,
         [PageTable("All numbers", page.columns, page.rows)],
-        page.notes,
+        [*map(neat, page.notes)],
         page.banner,
     )
     made[RESULT] = (json.dumps({"kind": page.kind, **document}, indent=2) + "\n").encode()

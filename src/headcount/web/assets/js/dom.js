@@ -23,13 +23,14 @@ export function replace(element, ...children) {
   return element;
 }
 
-/** Three digits; a dash for none. */
+/** Three digits, whole numbers in full; a dash for none. The report writes numbers the same way. */
 export function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1).replace("e+", "e");
+  if (Number.isInteger(value) && size < 1e7) return String(value); // counts are never rounded
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
   return String(Number(value.toPrecision(digits)));
 }
 
