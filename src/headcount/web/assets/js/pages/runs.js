@@ -9,6 +9,7 @@ import { verdictTable } from "./studies.js";
 export const title = "Runs";
 export const defaults = { store: "", curves: "" };
 const FEW = 8; // runs that are listed without being asked for
+const NEAR = 0.012; // of the height of a drawing: a line is about as thick
 const EVERY = 4000, REST = 5, MOST = 24, SHOWN = 4;
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
 
@@ -120,14 +121,19 @@ function curves(losses) {
   }) };
 }
 
-/** What lies on an earlier curve is named beside it: drawn, it would only hide it. */
-function together(series) {
-  const seen = new Map(), kept = [];
-  for (const s of series) {
-    const key = JSON.stringify([s.kind, s.x, s.y]), earlier = seen.get(key);
-    if (!earlier) { seen.set(key, s); kept.push(s); } else if (!s.unnamed && s.name) earlier.name += ` = ${s.name}`;
-  }
-  return { kept, joined: series.length - kept.length };
+/** Curves that cannot be told apart here: the lower one is drawn wider, so that both are seen, and they are named. */
+function hidden(series, log) {
+  const scaled = (v) => v === null ? null : log ? Math.log(v) : v;
+  const values = series.flatMap((s) => s.y.map(scaled)).filter((v) => v !== null);
+  const near = NEAR * (Math.max(...values) - Math.min(...values)), told = [];
+  series.forEach((low, i) => {
+    const over = series.slice(i + 1).find((s) => s.kind === low.kind && s.y.length === low.y.length
+      && s.y.every((v, k) => s.x[k] === low.x[k] && Math.abs(scaled(v) - scaled(low.y[k])) <= near));
+    if (!over) return;
+    low.width = (over.width ?? 2) + 4;
+    if (!low.unnamed && !over.unnamed) told.push(`${low.name} lies under ${over.name}. `);
+  });
+  return told.join("");
 }
 
 /** The loss by axis, as `headcount results --summary` prints it. */
@@ -147,7 +153,9 @@ function draw(result, state, found, choose, act, context) {
   const chosen = new Set(state.curves ? state.curves.split(",") : []);
   const logged = found.curves.filter((c) => /loss|error/.test(c.metric));
   const losses = logged.filter((c) => c.step.length > 1); // one point is no curve
-  const drawn = curves(losses), { kept, joined } = together(drawn.series), many = found.lines.length > FEW;
+  const drawn = curves(losses), log = losses.every((c) => c.value.every((v) => v === null || v > 0)), under = hidden(drawn.series, log);
+  const many = found.lines.length > (innerWidth < 560 ? 2 : FEW), long = Math.max(...losses.flatMap((c) => c.step), 0) >= 1e4;
+  if (long) for (const s of drawn.series) s.x = s.x.map((v) => v / 1000);
   const names = [...new Set(found.lines.flatMap((l) => Object.keys(l.final)))].slice(0, 3);
   replace(result, h("div", { class: "card", id: "answer", tabindex: "-1" },
     h("p", { class: "answer" }, h("b", {}, `${done} of ${found.runs} runs`), " are done", [[found.running, "taken by a sweep at work"], [found.waiting, "waiting"], [found.failed, "failed"]].filter(([n]) => n).map(([n, word]) => `, ${n} ${word}`).join(""), ".",
@@ -158,8 +166,8 @@ function draw(result, state, found, choose, act, context) {
       : found.waiting ? h("div", { class: "row" }, h("button", { type: "button", onclick: () => act("continue") }, "Continue"),
         h("span", { class: "hint" }, "computes the runs that are waiting; the command that began them also judges and writes the report")) : null,
     found.failures.length ? table(["run", "what it is", "why it failed"], found.failures.slice(0, 10).map((f) => [f.id, f.label, f.error]), { caption: "Failed runs", cards: true }) : null),
-  losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: "step" }, y: { label: "loss", log: losses.every((c) => c.value.every((v) => v === null || v > 0)) }, series: kept }),
-    h("p", { class: "hint" }, drawn.both ? "Lines: held-out data; dashed: training. " : "", drawn.common ? `All of them: ${drawn.common}. ` : "", joined ? "“=”: curves that lie on each other. " : "", "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
+  losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: long ? "thousand steps" : "step" }, y: { label: "loss", log }, series: drawn.series }),
+    h("p", { class: "hint" }, drawn.both ? "Lines: held-out data; dashed: training. " : "", drawn.common ? `All of them: ${drawn.common}. ` : "", under, "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),
   outcome(found, context),
   found.verdicts.length ? h("div", { class: "card" }, h("h2", {}, "Verdicts so far"), verdictTable(found.verdicts)) : null,
   found.axes.length > 1 && !found.study ? h("div", { class: "card" }, h("h2", {}, "Summary by axis"), summary(found.axes)) : null,
