@@ -9,6 +9,7 @@ import { verdictTable } from "./studies.js";
 export const title = "Runs";
 export const defaults = { store: "", curves: "" };
 const FEW = 8; // runs that are listed without being asked for
+const MOSTLY = 0.9; // of the points of two curves that lie on each other
 const NEAR = 0.012; // of the height of a drawing: a line is about as thick
 const EVERY = 4000, REST = 5, MOST = 24, SHOWN = 4;
 const COLOURS = ["var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)"];
@@ -128,7 +129,7 @@ function hidden(series, log) {
   const near = NEAR * (Math.max(...values) - Math.min(...values)), told = [];
   series.forEach((low, i) => {
     const over = series.slice(i + 1).find((s) => s.kind === low.kind && s.y.length === low.y.length
-      && s.y.every((v, k) => s.x[k] === low.x[k] && Math.abs(scaled(v) - scaled(low.y[k])) <= near));
+      && s.y.filter((v, k) => s.x[k] === low.x[k] && Math.abs(scaled(v) - scaled(low.y[k])) <= near).length >= MOSTLY * s.y.length);
     if (!over) return;
     low.width = (over.width ?? 2) + 4;
     if (!low.unnamed && !over.unnamed) told.push(`${low.name} lies under ${over.name}. `);
