@@ -61,7 +61,7 @@ function reproduction(found, state) {
   return [h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, judged ? `${found.verdicts.length} verdicts on the paper's insights: ${judged}.` : "This reproduction judges nothing."),
     h("p", { class: "hint" }, `Profile ${found.profile}. `, judged ? "" : found.caveat), found.verdicts.length ? verdictTable(found.verdicts) : null),
     found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => picture(inside(state.folder, `figures/${name}`), name.replace(/\.svg$/, "").replaceAll("-", " "))))) : null,
-    arms.length ? h("div", { class: "card" }, known.length ? figure({ title: `${words[0].toUpperCase()}${words.slice(1)} error of every arm`, x: { label: "row of the table below" }, y: { label: "error", log: true, depth: 1e9, range: [Math.min(...seen) / 1.3, Math.max(...seen) * (names ? 40 : 1.3)] },
+    arms.length ? h("div", { class: "card" }, known.length ? figure({ title: `${words[0].toUpperCase()}${words.slice(1)} error of every arm`, x: { label: "row of the table below" }, y: { label: "error", log: true, depth: names ? 4e10 : 1e9, range: [Math.min(...seen) / 1.3, Math.max(...seen) * (names ? 40 : 1.3)] },
       series: known.map(([name, color], i) => ({ name, kind: "points", color, x: place, y: column(name), labels: i === known.length - 1 && names ? arms.map((a) => a.arm) : [] })) }) : null,
     table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms", most: 12 })) : null];
 }
