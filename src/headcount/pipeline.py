@@ -34,11 +34,6 @@ from headcount.report.write import check_replaced, verdict_rows, write
 if TYPE_CHECKING:
     from headcount.experiments.further.rates import RateTable
 
-EXPECTED = {
-    Profile.SMOKE: "under a minute",
-    Profile.LAPTOP: "under 10 minutes",
-    Profile.FULL: "under 2 hours",
-}
 STORE = "runs.sqlite"
 REPLICATIONS = 4_000_000  # a thousand seeds each, below 2**32
 
@@ -207,8 +202,7 @@ def _announce(studies: Sequence[Study], profile: Profile, say: Say) -> None:
     unique = len({run.spec.content_hash for study in studies for run in planned(study)})
     counted = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
     say(
-        f"{counted}, {unique} training runs;"
-        f" profile {profile}: {EXPECTED[profile]} on 2 free cores",
+        f"{counted}, {unique} training runs; profile {profile}: {profile.takes} on 2 free cores",
         now=True,
     )
 

@@ -47,6 +47,10 @@ RUN = {
 CELL = {"insight": "4a", "factor": "norm", "variant": "none", "outcome": "supported", "effect": 1.5}
 CELL |= {"interval": [1.0, 2.0], "scale": "log10 ratio", "seeds": 10}
 MAP = {"kind": "robustness", "map": [CELL], "refused": [], "sentences": ["It survives."]}
+LEFT = {"memory": "lag-5", "family": "fixed", "learned": 0.96, "accuracy": None, "reached": False}
+LEFT |= {"minimum": None, "parameters": 432, "refused": ""}
+ZOO = {"kind": "zoo", "model": "gru", "profile": "smoke", "rows": [LEFT]}
+ZOO |= {"sentences": ["gru reaches 0 of 1 memories."]}
 # What is drawn anew is gone, or not yet in its place, for a moment
 GONE = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
 PATIENCE = 300  # seconds for one answer on a busy machine
@@ -150,6 +154,8 @@ def root(tmp_path_factory):
     spec = RunSpec.from_values(RUN)
     with Store(report / "runs.sqlite") as store:
         store.add({spec.content_hash: canonical_json(spec)})
+    (place / "zoo").mkdir()
+    (place / "zoo" / "result.json").write_text(json.dumps(ZOO))
     (place / "map").mkdir()
     (place / "map" / "result.json").write_text(json.dumps(MAP))
     return place

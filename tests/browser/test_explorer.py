@@ -12,7 +12,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.conftest import PAGES
+from headcount.report import zoo_page
+from headcount.report.study_page import write_page
+from tests.browser.conftest import PAGES, RUN
+from tests.report.test_study_pages import zoo
 
 AXE = os.environ.get("AXE_CORE", "")
 PICTURES = os.environ.get("BROWSER_PICTURES", "")
@@ -240,11 +243,14 @@ def test_several_columns_and_the_way_back_to_them(window):
     window.until(lambda: window.all("#answer .answer"), "nothing was said of it")
     assert "column price, the last one, is predicted" in window.text("main")
     told = window.text("#answer .answer")
+    assert "element of price depends on lag 2 of driver" in told
     window.click("nav a[data-page=plan]")
     window.until(lambda: window.all("#minimal"), "no plan")
     window.driver.back()
     window.until(lambda: window.text("#answer .answer") == told, "the diagnosis was lost")
-    window.type("#column", "prise")
+    window.choose("#answer select", "driver")  # the same file, asked again
+    window.until(lambda: "element of driver" in window.text("#answer .answer"), "not asked again")
+    window.type("#column", *ALL, "prise")
     window.run(DROP, f"driver,price\n{lines}", "prices.csv")
     window.until(lambda: "nearest: 'price'" in window.text("[role=alert]"), "no message")
     assert all("422" in fault for fault in window.faults())
@@ -386,6 +392,55 @@ def test_runs_and_studies(window):
     assert window.faults() == []
 
 
+def test_the_keyboard_keeps_its_place_while_runs_are_drawn_anew(window, root):
+    """Whatever it holds: a summary, a button, a box."""
+    from headcount.core.spec import canonical_json
+    from headcount.lab.sweep.store import Store
+    from headcount.train.run_spec import RunSpec
+
+    def add(seed):
+        spec = RunSpec.from_values({**RUN, "seed": seed})
+        with Store(root / "focus.sqlite") as store:
+            store.add({spec.content_hash: canonical_json(spec)})
+
+    add(1)
+    window.open("runs?store=focus.sqlite")
+    window.until(lambda: "0 of 1 runs" in window.text("main"), "no store")
+    window.run("[...document.querySelectorAll('main button')].at(-1).focus()")
+    held = window.run("return document.activeElement.textContent")
+    assert held == "Continue"
+    add(2)
+    window.until(lambda: "0 of 2 runs" in window.text("main"), "it did not look again")
+    assert window.run("return document.activeElement.textContent") == held
+    assert "at work on" not in window.text("main")
+    assert window.faults() == []
+
+
+def test_a_smoke_study_is_not_painted_as_a_verdict(window):
+    window.open("studies?folder=zoo")
+    window.until(lambda: "gru reaches 0" in window.text("main"), "no study")
+    told = window.text("main")
+    assert told.index("No verdict.") < told.index("gru reaches 0")
+    assert "not judged" in told
+    assert not window.all("main .bad")
+
+
+def test_a_report_on_a_phone_says_what_scrolls(window, tmp_path):
+    assert AXE, "AXE_CORE must name axe.min.js"
+    write_page(zoo_page.page(zoo()), zoo().to_json(), tmp_path / "zoo")
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        window.driver.get((tmp_path / "zoo" / "report.html").as_uri())
+        assert window.one(".swipe").is_displayed()
+        drawing = window.one(".drawing")
+        assert drawing.get_property("scrollWidth") > drawing.get_property("clientWidth")
+        assert window.run("return document.documentElement.scrollWidth") <= 390
+        assert axe_faults(window) == []
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_static_copy_answers_from_its_files(window, static):
     window.driver.get("about:blank")
     window.driver.get(f"{static}#/heads")
@@ -418,14 +473,19 @@ def test_axe_finds_no_serious_fault(window, page, theme):
     window.run("document.documentElement.dataset.theme = arguments[0]", theme)
     for summary in window.all("main details:not([open]) > summary")[:3]:
         window.run("arguments[0].click()", summary)
+    serious = [fault for fault in axe_faults(window) if fault[0] in ("serious", "critical")]
+    assert serious == []
+
+
+def axe_faults(window):
+    """Impact, rule and places of everything that axe-core finds."""
     window.run(Path(AXE).read_text(encoding="utf-8"))
     found = window.driver.execute_async_script(
         "const done = arguments[arguments.length - 1];"
         "axe.run(document, {resultTypes: ['violations']}).then(r => done(JSON.stringify("
         "r.violations.map(v => [v.impact, v.id, v.nodes.slice(0, 3).map(n => n.html)]))))"
     )
-    serious = [fault for fault in json.loads(found) if fault[0] in ("serious", "critical")]
-    assert serious == []
+    return json.loads(found)
 
 
 VIEWS = {

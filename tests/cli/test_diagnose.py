@@ -34,7 +34,7 @@ def test_json_advice_and_page(data, tmp_path):
     assert advice["target"] == "fixed:lags=4,inputs=uniform,readout=linear:weights=1"
     assert (advice["layers"], advice["heads"]) == (1, 1)
     assert advice["claim"]["status"] == "proved and checked"
-    page = (tmp_path / "page" / "index.html").read_text()
+    page = (tmp_path / "page" / "report.html").read_text()
     assert found["sentence"].split("(")[0] in page
     assert page.count("<svg") == 2
     assert "How it was found" in page

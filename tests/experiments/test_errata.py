@@ -305,3 +305,9 @@ def _within(kernel: np.ndarray, columns: np.ndarray, budget: float) -> float:
     return min(
         float(((kernel - columns @ a) ** 2).sum()) for a in weights if np.abs(a).sum() <= budget
     )
+
+
+def test_what_is_about_an_experiment_says_so_as_data():
+    for e in (*FINDINGS, *ERRATA):
+        named = re.findall(r"\b[1-4][ab]\b", e.where.partition("experiment")[2])
+        assert set(named) <= set(e.experiments)

@@ -20,12 +20,14 @@ from headcount.report.from_studies import (
     curve_figures,
     is_one_point,
     pilot_text,
+    report_of,
     setting_of,
     study_figure,
     study_figures,
 )
 from headcount.report.write import arms_csv
 from headcount.train.run_spec import Shape
+from tests.report import example
 
 SEEDS = (1, 2, 3)
 CLAIM = Hypothesis(
@@ -285,3 +287,17 @@ def test_a_far_floor_wastes_no_decades():
     assert _least([learned, far]) == 0.01
     assert _least([learned, near, far]) == 1e-3
     assert _least([learned]) is None
+
+
+def test_one_experiment_is_led_by_its_claim_and_several_by_the_learning_rate():
+    arms = [learned("a", [0.1, 0.2, 0.3], x=1.0), learned("b", [0.1, 0.2, 0.3], x=2.0)]
+    meant = outcome(arms, Variant.AS_MEANT)
+    other = dataclasses.replace(meant, study=dataclasses.replace(meant.study, id="u"))
+    rates = example.headline(Numbers(possible=0.0), Numbers(possible=1e-8))
+    further = dataclasses.replace(rates, study=dataclasses.replace(rates.study, id="t"))
+
+    def lead(*outcomes):
+        return report_of(outcomes, profile="p", command="c", store="", versions={}).headline.name
+
+    assert lead(meant, further) == meant.study.key
+    assert lead(meant, other, further) == further.study.key

@@ -95,7 +95,7 @@ def test_floors_far_below_are_drawn_at_the_edge_and_near_ones_in_their_place():
     assert figure(near).y.least is None
     assert figure(near, far).y.least == pytest.approx(1e-5)  # no empty decades
     notes = {c.family: c.note for c in figure(near, far).curves if c.kind == "floor"}
-    assert notes == {"near": "near could reach 4e-5", "far": "far could reach 1e-20"}
+    assert notes == {"near": "floor of near: 4e-5", "far": "floor of far: 1e-20"}
     high = HeadlineSeries("high", points, 5e-3)
     assert [c.note for c in figure(high).curves if c.kind == "floor"] == [""]
 

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from headcount.core.claims import Status
+from headcount.experiments.errata import POINTS
 from headcount.lab.judge.evidence import Blocked
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.numbers import Numbers
@@ -249,7 +250,7 @@ def test_a_profile_that_judges_nothing_trained_says_so_first(text):
 def test_a_quick_look_says_what_ran_and_that_nothing_is_judged():
     made = _html(page_of(section="1b", outcomes=(example.studied("1b", arm("a"), arm("b")),)))
     assert made.index("Nothing trained is judged in this run") < made.index("<table")
-    assert "losses of 2 trained models in 1 experiment are shown" in made
+    assert "shown: the seeds of 2 arms" in made
 
 
 def test_the_headline_stands_once_on_the_first_screen(text):
@@ -335,3 +336,26 @@ def test_one_seed_has_no_interval():
 def test_errata_stand_by_severity(text):
     assert "changes what may be concluded" in text
     assert text.index('<table class="errata">') < text.index('id="erratum-')
+
+
+def test_errata_of_the_experiments_stand_open_and_the_others_are_folded():
+    found = {point.id: (point, "seen") for point in POINTS}
+    made = _html(page_of(section="4a", errata=tuple(found.values())))
+    start = made.index('<h2 id="errata">')
+    fold = made.index("<details>\n<summary>Errata about theorems", start)
+    for id in ("18", "25", "F5"):
+        assert start < made.index(f'id="erratum-{id}"') < fold
+    for id in ("1", "F1", "19"):
+        assert fold < made.index(f'id="erratum-{id}"')
+
+
+def test_landmarks_have_names_of_their_own(text):
+    names = re.findall(r'role="region" aria-label="([^"]*)"', text)
+    titles = re.findall(r"<h[23][^>]*>([^<]*)</h", text)
+    assert len(set(names)) == len(names)
+    assert not set(names) & set(titles)
+
+
+def test_learned_is_explained_in_one_wording(text):
+    assert text.count("of fewer than 3 seeds the lowest and the highest") >= 2
+    assert "mean and 90% interval over seeds" not in text

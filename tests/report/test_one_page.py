@@ -32,23 +32,36 @@ def test_three_sentences_and_the_figure_come_before_the_table():
     assert "Four." in folded
     assert made.index("<svg") < made.index("<table")
     assert '<td class="n brief" data-label="loss">0.123</td>' in made
-    assert '<td class="brief" data-label="interval">–</td>' in made
+    assert '<td data-label="interval">–</td>' in made
 
 
 def test_short_columns_share_a_line_of_a_phone():
     rows = [("lag-5", "two layers of eight heads"), ("recall", "x")]
-    assert PageTable("T", ("memory", "model"), rows).brief == [True, False]
+    assert PageTable("T", ("memory", "n", "model"), [(*r[:1], 3, r[1]) for r in rows]).brief == [
+        True, True, False,
+    ]  # fmt: skip
+    assert PageTable("T", ("memory", "model"), rows).brief == [False, False]  # nothing beside it
 
 
 def test_columns_without_names_have_no_labels():
     made = html(page(tables=[PageTable("How", ("", ""), [("rows", "360")])]))
     assert "<td>rows</td><td>360</td>" in made
+    assert "<thead>" not in made  # a head without words is none
+    half = html(page(tables=[PageTable("How", ("", "value"), [("rows", "360")])]))
+    assert '<td></td><th scope="col">value</th>' in half
 
 
 def test_a_wide_figure_is_as_wide_as_the_page():
     drawn = PageFigure("f", "Figure", "What it shows.", svg_of(drawing(), "f"), wide=True)
     assert '<figure class="whole">' in html(page(figures=[drawn]))
     assert '<figure class="whole">' not in html(page())
+
+
+def test_a_figure_that_scrolls_is_reached_by_the_keyboard_and_says_so():
+    made = html(page())
+    region = '<div class="drawing" tabindex="0" role="region" aria-label="Drawing: Figure"><svg'
+    assert region in made
+    assert "swipe sideways" in made
 
 
 def test_nothing_is_fetched_and_phones_are_served():

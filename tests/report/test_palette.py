@@ -70,6 +70,13 @@ def test_families_can_be_told_apart(face, sight):
     assert pairs[nearest] >= 12, (nearest, pairs[nearest])  # 2.3 is just noticeable
 
 
+@pytest.mark.parametrize("face", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_last_family_is_a_neutral_grey(face):
+    """What is drawn in it stands back behind the others."""
+    channels = [int(face["c6"][i : i + 2], 16) for i in (1, 3, 5)]
+    assert max(channels) - min(channels) < 20
+
+
 def test_no_two_roles_share_a_colour():
     for face in (LIGHT, DARK):
         assert len(set(face.values())) == len(face)

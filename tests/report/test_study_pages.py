@@ -8,7 +8,7 @@ import pytest
 from headcount.lab.study import Profile
 from headcount.model.cost import Cost
 from headcount.report import finite_sample_page, rivals_page, robustness_page, zoo_page
-from headcount.report.study_page import write_page
+from headcount.report.study_page import caveat, write_page
 from headcount.studies.collection import by_name
 from headcount.studies.contenders import Measure
 from headcount.studies.decomposition import Floor, RiskPoint
@@ -69,7 +69,7 @@ def robustness():
 def zoo():
     rows = (ZooRow(by_name("lag-5"), GOOD, None, 2, 100, floor=Floor(0.0, 0.0)),
             ZooRow(by_name("recall"), Learned(()), None, refused="real tokens"))  # fmt: skip
-    return ZooProfile("gru", rows)
+    return ZooProfile("gru", rows, Profile.SMOKE)
 
 
 def mad():
@@ -109,8 +109,10 @@ def test_a_page_has_its_sentences_its_figure_and_its_rows(make, page, cells, tmp
     written = write_page(page(found), found.to_json(), tmp_path / "out").read_text()
     for text in (*cells, "<svg", "<table"):
         assert text in written
+    assert caveat(Profile.SMOKE) in written.split("<figure")[0]
     assert "n = None" not in written
     assert "nan" not in written.lower().split("<table")[1]
     document = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert document["profile"] == Profile.SMOKE
     assert document["sentences"] == list(found.sentences())
     assert (tmp_path / "out" / "figure.png").stat().st_size > 1000

@@ -6,12 +6,24 @@ import zipfile
 import numpy as np
 import pytest
 
+from headcount.core.spec import canonical_json
+from headcount.lab.sweep.schema import FINISHED, Row
+from headcount.lab.sweep.store import Store
 from headcount.memory.kernels import kernels
+from headcount.report.palette import DARK
 from headcount.theory.bounds.weight import budget_claim
 from headcount.theory.heads import family
 from headcount.theory.kernel_fit import fit_kernel
 from headcount.theory.problem import Problem
+from headcount.train.run_spec import RunSpec
 from headcount.web.views.head_views import evidence
+
+RUN = {
+    "memory": "exp-4b",
+    "model": {"attention": "dp-free", "ffn": "none", "width": 4, "heads": 1, "bias": "lin"},
+    "train": {"steps": 4, "length": 8, "loss": "population"},
+    "seed": 0,
+}
 
 
 def test_a_fit_is_that_of_the_library(ask):
@@ -127,9 +139,19 @@ def test_studies_and_what_is_found(client, ask):
     assert status == 200
     assert study["verdicts"][0]["outcome"] == "supported"
     assert [arm["learned"] for arm in study["arms"]] == [0.5, None]
+    assert "under 10 minutes" in study["caveat"]
     figure = client.get("/api/figure", params={"name": "report/figures/one.svg"})
     assert figure.status_code == 200
     assert "sandbox" in figure.headers["content-security-policy"]
+
+
+def test_a_figure_comes_in_the_colours_of_the_page(client, root):
+    drawn = "<svg xmlns='http://www.w3.org/2000/svg'><path style='fill: #ffffff'/></svg>"
+    (root / "report" / "figures" / "two.svg").write_text(drawn)
+    name = {"name": "report/figures/two.svg"}
+    assert client.get("/api/figure", params=name).text == drawn
+    dark = client.get("/api/figure", params={**name, "face": "dark"}).text
+    assert dark == drawn.replace("#ffffff", DARK["paper"])
 
 
 def test_a_report_is_opened_alone(client, root):
@@ -150,21 +172,51 @@ def test_another_study(ask, root):
     status, found = ask("study", folder="map")
     assert (status, found["kind"], found["map"]) == (200, "robustness", [])
     assert found["caveat"] is None
-    quick = '{"kind": "robustness", "map": [], "profile": "smoke"}'
+    words = '"sentences": ["The hoeffding bound is 3e-06."], "notes": 7'
+    quick = f'{{"kind": "robustness", "map": [], "profile": "smoke", {words}}}'
     (root / "map" / "result.json").write_text(quick)
-    assert "for a verdict" in ask("study", folder="map")[1]["caveat"]
+    smoke = ask("study", folder="map")[1]
+    assert "for a verdict" in smoke["caveat"]
+    assert (smoke["sentences"], smoke["notes"]) == (["The Hoeffding bound is 3e-6."], [])
     (root / "map" / "result.json").write_text('{"kind": "poem"}')
     status, told = ask("study", folder="map")
     assert (status, "headcount study" in told["error"]) == (422, True)
 
 
 def test_a_store_of_runs(ask, root):
-    from headcount.lab.sweep.store import Store
-
     with Store(root / "runs.sqlite"):
         pass
     status, found = ask("runs", store="runs.sqlite")
     assert (status, found["runs"], found["lines"]) == (200, 0, [])
+    assert (found["axes"], found["study"]) == ([], None)
+    with Store(root / "report" / "runs.sqlite"):
+        pass
+    assert ask("runs", store="report/runs.sqlite")[1]["study"] == "report"
+
+
+def test_runs_come_with_their_summary_and_models(client, ask, root):
+    """By axis, as the command line prints it; a kept model is reached from its run alone."""
+    (root / "swept").mkdir()
+    with Store(root / "swept" / "runs.sqlite") as store:
+        specs = {}
+        for heads, loss in ((1, 0.5), (2, 0.25)):
+            spec = RunSpec.from_values({**RUN, "model": {**RUN["model"], "heads": heads}})
+            specs[spec.content_hash] = (canonical_json(spec), loss)
+        store.add({id: text for id, (text, _) in specs.items()})
+        for id, (_, loss) in specs.items():
+            record = {"outcome": "finished", "final": {"eval_loss": loss}, "metrics": {}}
+            store.put(Row(id, FINISHED, record))
+        kept = store.weights / next(iter(specs))
+        kept.mkdir(parents=True)
+    (kept / "config.json").write_text("{}")
+    (kept / "model.safetensors").write_bytes(b"")
+    found = ask("runs", store="swept/runs.sqlite")[1]
+    assert [(a["axis"], a["value"], a["median"]) for a in found["axes"]] == [
+        ("model.heads", "1", 0.5), ("model.heads", "2", 0.25),
+    ]  # fmt: skip
+    models = [line["model"] for line in found["lines"]]
+    assert models == [f"swept/runs.sqlite.weights/{kept.name}", None]
+    assert not [m for m in client.get("/api/found").json()["models"] if "weights" in m]
 
 
 def test_the_catalogue_offers_nothing_that_reads_files(client):

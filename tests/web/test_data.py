@@ -35,6 +35,7 @@ def test_a_file_is_diagnosed_under_its_own_name():
     found = data.data_view("../../<b>mine.CSV", "\n".join(["x", *map(str, x)]).encode())
     assert found["sentence"].startswith("The next element depends on lag 3")
     assert found["closing"]
+    assert (found["columns"], found["command"]) == ([], "headcount diagnose data.csv")
     assert "Diagnosis of &lt;b&gt;mine.CSV" in found["page"]
     assert "<script" not in found["page"]
 
@@ -54,6 +55,9 @@ def _two_columns(last):
 def test_the_last_of_several_columns_is_predicted():
     found = data.data_view("prices.csv", _two_columns("price"))
     assert [(lag["channel"], lag["lag"]) for lag in found["lags"]] == [("driver", 2)]
+    assert found["sentence"].startswith("The next element of price depends on lag 2 of driver")
+    assert found["columns"] == ["driver", "price"]
+    assert found["command"] == "headcount diagnose prices.csv --target next:price"
     told = {note["kind"]: note["text"] for note in found["notes"]}
     assert (
         told["last column"]

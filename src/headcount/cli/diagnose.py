@@ -80,7 +80,7 @@ def diagnose(
                 learner=learner,
                 advise=advice,
                 verify=verify,
-                progress=say,
+                progress=lambda step: say(f"diagnosing: {step}"),
             )
     if out is not None:
         from headcount.report.diagnosis_page import write_page  # matplotlib
@@ -91,7 +91,7 @@ def diagnose(
     else:
         show(found)
         if out is not None:
-            console.print(f"written to {escape(str(out))}")
+            console.print(f"report: {escape(str(out / 'report.html'))}")
     if found.interrupted:  # what is known is printed; a script still learns that it was not all
         raise KeyboardInterrupt
 

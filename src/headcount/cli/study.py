@@ -103,15 +103,14 @@ def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
     """Write the page, then print the document or the sentences and the table."""
     from headcount.report.one_page import cell
     from headcount.report.study_page import write_page
+    from headcount.report.wording import neat
 
     place = write_page(page, found.to_json(), folder)
     if json:
         print_json(found.to_json() | {"report": str(place)})
         return
-    for sentence in page.sentences:
-        console.print(escape(sentence))
-    from rich.table import Table
-
+    for sentence in filter(None, (page.banner, *page.sentences)):
+        console.print(escape(neat(sentence)))
     table = Table(box=None)
     for name in page.columns:
         table.add_column(str(name), justify="right")

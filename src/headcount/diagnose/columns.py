@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import dataclasses
 import datetime
 import itertools
 from collections.abc import Mapping, Sequence
@@ -213,17 +214,25 @@ def from_columns(
     flat = np.stack([left[name] for name in names], axis=1)
     answers = None if ahead else left[wanted].astype(float)
     place = names.index(wanted) if ahead else 0
-    return with_notes(coded(_whole(flat), starts, answers, None, tuple(names), place), notes)
+    made = coded(_whole(flat), starts, answers, None, tuple(names), place)
+    if len(left) > 1:
+        made = dataclasses.replace(made, answer=wanted)
+    return with_notes(made, notes)
 
 
 def last_values(columns: Mapping[str, np.ndarray]) -> str | None:
     """The last of several columns of values; None where there is at most one."""
-    found = [
+    found = value_columns(columns)
+    return found[-1] if len(found) > 1 else None
+
+
+def value_columns(columns: Mapping[str, np.ndarray]) -> list[str]:
+    """All but those that hold time, or nothing."""
+    return [
         name
         for name, values in columns.items()
         if not _is_time(name, values, columns) and not _is_empty(values)
     ]
-    return found[-1] if len(found) > 1 else None
 
 
 def _whole(flat: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from headcount.diagnose.conclusion import conclude_values
 from headcount.diagnose.find_tokens import TokenFindings, find_tokens, token_findings
 from headcount.diagnose.find_values import Options, Say, ValueFindings, find_values
 from headcount.diagnose.records import Diagnosis
+from headcount.diagnose.repeats import repeated
 from headcount.diagnose.samples import Note, Samples, Sequences, Setting, lagged
 from headcount.diagnose.token_conclusion import conclude_tokens
 
@@ -90,7 +91,8 @@ def diagnose(
     with quick_turns():
         loaded = options.learner and (samples.source.tokens or generic.loads_here())
         Beside(_load, loaded, advise)
-        found = _found(samples, options, say)
+        found = repeated(_found(samples, options, say), source)
+    found = dataclasses.replace(found, answer=source.answer)
     if learner and not generic.available():
         notes = (*found.notes, Note("no generic learner", {"extra": "diagnose"}))
         found = dataclasses.replace(found, notes=notes)

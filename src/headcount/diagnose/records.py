@@ -206,6 +206,8 @@ class Diagnosis:
     kernel: tuple[tuple[int, float, float], ...] = ()  # (lag, weight, standard error)
     interventions: tuple[tuple[int, float, float], ...] = ()  # (lag, share changed, error)
     interrupted: bool = False
+    answer: str = ""  # the column that is predicted, where there are several
+    period: int | None = None  # of symbols that repeat themselves exactly
 
     @property
     def lag_numbers(self) -> tuple[int, ...]:

@@ -48,6 +48,7 @@ class Sequences:
     alphabet: tuple[str, ...] = ()  # names of the tokens; () for real values
     labels: tuple[str, ...] = ()  # names of the answers, where they are labels
     notes: "tuple[Note, ...]" = ()
+    answer: str = ""  # the name of what is predicted, where several columns have names
 
     def __post_init__(self):
         borders = self.starts

@@ -19,11 +19,15 @@ def listed(items: Sequence[object]) -> str:
 
 def sentence(found: Diagnosis) -> str:
     """The answer in one sentence."""
-    parts = [_given_clock(found), _memory(found)]
-    if found.advice is not None and found.memory is not Memory.UNDECIDED:
-        parts.append(f"; {advice_words(found.advice)}")
-    whole = "".join(parts) + "."
-    return whole[0].upper() + whole[1:]
+    if found.advice is None or found.memory is Memory.UNDECIDED:
+        return finding(found)
+    return f"{finding(found)[:-1]}; {advice_words(found.advice)}."
+
+
+def finding(found: Diagnosis) -> str:
+    """What memory there is, in one sentence, without the advice."""
+    told = f"{_given_clock(found)}{_memory(found)}."
+    return told[0].upper() + told[1:]
 
 
 def _given_clock(found: Diagnosis) -> str:
@@ -51,7 +55,9 @@ def _explained(found: Diagnosis) -> str:
 
 
 def _memory(found: Diagnosis) -> str:
-    answer = "the next element" if found.method.setting is Setting.SELF else "the answer"
+    answer = _answer(found)
+    if found.period is not None:
+        return f"the sequence repeats itself: {answer} is the one {found.period} before"
     says: dict[Memory, Callable[[], str]] = {
         Memory.NONE: lambda: _none(found, answer),
         Memory.FIXED: lambda: f"{answer} depends on {_lags(found)}{_explained(found)}",
@@ -64,6 +70,12 @@ def _memory(found: Diagnosis) -> str:
     return says[found.memory]()
 
 
+def _answer(found: Diagnosis) -> str:
+    if found.method.setting is Setting.SELF:
+        return f"the next element of {found.answer}" if found.answer else "the next element"
+    return f"the answer ({found.answer})" if found.answer else "the answer"
+
+
 def _none(found: Diagnosis, answer: str) -> str:
     words = f"no memory of {answer} was found up to lag {found.method.max_lag}"
     if found.variance is not None:
@@ -74,7 +86,7 @@ def _none(found: Diagnosis, answer: str) -> str:
 def _lags(found: Diagnosis) -> str:
     lags = found.lags
     channels = dict.fromkeys(lag.channel for lag in lags)
-    several = len(channels) > 1
+    several = len(channels) > 1 or (found.answer != "" and set(channels) != {found.answer})
     parts = [
         _named([x.lag for x in lags[:MANY] if x.channel == name], f" of {name}" if several else "")
         for name in channels

@@ -39,6 +39,7 @@ class Erratum:
     does: str
     evidence: Evidence | None = None
     seen: str = ""
+    experiments: tuple[str, ...] = ()  # of the paper, whose setting or reading it is about
 
     def __post_init__(self):
         require(
@@ -57,6 +58,7 @@ class Erratum:
         return Ref("wang-e-2024", self.where)
 
 
+EVERY = ("1a", "1b", "2a", "2b", "3a", "3b", "4a", "4b")  # experiments of the paper
 FINDINGS: tuple[Erratum, ...] = (
     Erratum(
         "F1",
@@ -104,6 +106,7 @@ FINDINGS: tuple[Erratum, ...] = (
         " above the reported ones",
         "shows floors beside every trained loss; see 18, 19, 21",
         evidence.trained_beside_possible,
+        experiments=EVERY,
     ),
     Erratum(
         "F6",
@@ -299,6 +302,7 @@ ERRATA: tuple[Erratum, ...] = (
         "0^-1/2 is undefined, and s^-1/2 is not summable: no theorem applies",
         "lags 1 to 999, a finite window",
         evidence.heavy_tail,
+        experiments=("4a",),
     ),
     Erratum(
         "19",
@@ -308,6 +312,7 @@ ERRATA: tuple[Erratum, ...] = (
         "its tail is light; the log bias does not see lag 0, whose weight is 1",
         "offers log(1 + s), and the residual",
         evidence.light_tail,
+        experiments=("4b",),
     ),
     Erratum(
         "20",
@@ -317,6 +322,7 @@ ERRATA: tuple[Erratum, ...] = (
         "of one sign: 2 neurons are exact; of three: 8",
         "a triangle wave of a uniform token for 2a",
         evidence.signs,
+        experiments=("1b", "2a", "3a"),
     ),
     Erratum(
         "21",
@@ -326,6 +332,7 @@ ERRATA: tuple[Erratum, ...] = (
         "at position 1000 these are lags 952, 944, 901, or lags as they stand",
         "shows both, and reachable lags beside them",
         evidence.far_lags,
+        experiments=("1b", "2a", "2b", "3a"),
     ),
     Erratum(
         "22",
@@ -366,6 +373,7 @@ ERRATA: tuple[Erratum, ...] = (
             "Section 6 states none of the three; the arms of experiment 4a as written are such"
             " readings"
         ),
+        experiments=("4a",),
     ),
 )
 

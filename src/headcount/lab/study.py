@@ -36,6 +36,13 @@ class Profile(enum.StrEnum):
     LAPTOP = "laptop"  # under 10 minutes: what can be judged in that time
     FULL = "full"  # under 2 hours: everything registered
 
+    @property
+    def takes(self) -> str:
+        """How long a reproduction takes on two free cores."""
+        return {"smoke": "under a minute", "laptop": "under 10 minutes", "full": "under 2 hours"}[
+            self
+        ]
+
 
 class Variant(enum.StrEnum):
     """Which reading of the paper."""

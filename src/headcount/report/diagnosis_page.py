@@ -10,34 +10,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from headcount.core.files import whole_folder
 from headcount.diagnose.kernel_tail import curve
-from headcount.diagnose.records import Diagnosis, Memory
+from headcount.diagnose.records import Diagnosis
 from headcount.diagnose.words import (
     advice_words,
     clock_words,
     closing,
     facts,
+    finding,
     model_words,
     note_words,
-    sentence,
 )
 from headcount.report.figures import style
 from headcount.report.one_page import OnePage, PageFigure, PageTable, files, html, svg_of
 from headcount.report.palette import LIGHT
 
 SIZE = (7.0, 2.2)
+OTHERS = ("c0", "c6", "c3", "c2")  # of channels; the answer has the colour that is left
 
 
 def write_page(found: Diagnosis, folder: Path, data: str) -> None:
-    """`index.html`, its twin `report.md`, `diagnosis.json`, the drawings: whole or not at all."""
+    """`report.html`, its twin `report.md`, `diagnosis.json`, the drawings: whole or not at all."""
     with whole_folder(folder) as work:
         values = json.dumps({"data": data, **found.to_json()}, indent=2, allow_nan=False)
         (work / "diagnosis.json").write_text(values + "\n", encoding="utf-8")
         (work / "config.json").write_text('{"kind": "diagnosis"}\n', encoding="utf-8")
         for name, content in files(document(found, data)).items():
-            (work / ("index.html" if name == "report.html" else name)).write_bytes(content)
+            (work / name).write_bytes(content)
 
 
 def page(found: Diagnosis, data: str) -> str:
@@ -47,15 +49,23 @@ def page(found: Diagnosis, data: str) -> str:
 
 def document(found: Diagnosis, data: str) -> OnePage:
     """What the page says."""
-    sentences = [sentence(found)]
-    if found.advice is not None and found.memory is Memory.UNDECIDED:  # else it is in the sentence
-        sentences.append(f"Advice: {advice_words(found.advice)}.")
     notes = [*map(note_words, found.notes), closing(found)]
     with style("diagnosis"):
         pictures = _pictures(found)
-    return OnePage(
-        f"Diagnosis of {Path(data).name or data}", sentences, pictures, _tables(found), notes
+    title = f"Diagnosis of {Path(data).name or data}"
+    return OnePage(title, first_sentences(found), pictures, _tables(found), notes)
+
+
+def first_sentences(found: Diagnosis) -> tuple[str, str, str]:
+    """What memory there is, what it needs, and what this rests on."""
+    advised = found.advice is not None
+    needs = f"What it needs: {advice_words(found.advice)}." if found.advice else ""
+    method = found.method
+    rests = (
+        f"It rests on {method.rows:,} rows, {method.judged:,} of them held out, and on lags up to"
+        f" {method.max_lag}: longer ones were not searched."
     )
+    return finding(found), needs if advised else "No architecture is advised.", rests
 
 
 def _pictures(found: Diagnosis) -> list[PageFigure]:
@@ -63,7 +73,7 @@ def _pictures(found: Diagnosis) -> list[PageFigure]:
     made = []
     if found.profile:
         said = ", the lags of the answer in the second colour" if found.lags else ""
-        title = f"What each lag shows by itself (z){said}"
+        title = f"What each lag shows by itself (z-score){said}"
         made.append(_picture("profile", title, _profile(found)))
     if found.kernel and not found.method.tokens:
         drawn = f", and {_tail_words(found)}" if _drawn_tail(found) else ""
@@ -90,10 +100,21 @@ def _figure(label: str) -> tuple[Figure, Axes]:
 
 
 def _profile(found: Diagnosis) -> Figure:
-    figure, axes = _figure("z")
+    """Bars side by side where there are several channels, each named."""
+    figure, axes = _figure("z-score")
     chosen = {(lag.channel, lag.lag) for lag in found.lags}
-    colours = [LIGHT["c1"] if (c, s) in chosen else LIGHT["c0"] for c, s, _ in found.profile]
-    axes.bar([s for _, s, _ in found.profile], [z for _, _, z in found.profile], color=colours)
+    channels = list(dict.fromkeys(c for c, _, _ in found.profile))
+    wide = 0.8 / len(channels)
+    for k, channel in enumerate(channels):
+        own = [(s, z) for c, s, z in found.profile if c == channel]
+        colour = LIGHT[OTHERS[k % len(OTHERS)]]
+        colours = [LIGHT["c1"] if (channel, s) in chosen else colour for s, _ in own]
+        places = [s + (k - (len(channels) - 1) / 2) * wide for s, _ in own]
+        axes.bar(places, [z for _, z in own], width=wide, color=colours)
+    if 1 < len(channels) <= len(OTHERS):
+        keys = [Patch(facecolor=LIGHT[OTHERS[k]], label=c) for k, c in enumerate(channels)]
+        answer = Patch(facecolor=LIGHT["c1"], label="of the answer")
+        axes.legend(handles=[*keys, answer], frameon=False, fontsize=9)
     return figure
 
 

@@ -145,6 +145,19 @@ class Report:
         return in_order(self.outcomes)
 
     @property
+    def own_errata(self) -> "tuple[tuple[Erratum, str], ...]":
+        """Those about the experiments that are shown, gravest first."""
+        return tuple(pair for pair in self.errata_by_severity if self._about(pair[0]))
+
+    @property
+    def other_errata(self) -> "tuple[tuple[Erratum, str], ...]":
+        """About theorems, proofs and the other experiments, gravest first."""
+        return tuple(pair for pair in self.errata_by_severity if not self._about(pair[0]))
+
+    def _about(self, point: "Erratum") -> bool:
+        return any(section.id in point.experiments for section in self.sections)
+
+    @property
     def errata_by_severity(self) -> "tuple[tuple[Erratum, str], ...]":
         """Gravest first."""
         order = [severity for point, _ in self.errata[:1] for severity in type(point.severity)]

@@ -7,7 +7,8 @@ a colour and differ in style. The kinds:
 
     measured       what training or evaluation gave     line with markers, band from low to high
     cell           the same in one cell of settings     thin line
-    floor          possible: best weights known         dashed
+    floor          best weights known, as training      dashed
+                   could hold them (in float32)
     lower          certified: no weights do better      long dashes
     promised       the theorem's bound                  dotted
     representable  after rounding to a float format     dash-dot
@@ -32,7 +33,7 @@ KINDS = ("measured", "cell", "floor", "lower", "promised", "representable", "fit
 KIND_TEXT = {
     "measured": "measured",
     "cell": "one learning rate and initialisation",
-    "floor": "possible (best weights known)",
+    "floor": "floor (best weights known)",
     "lower": "certified lower bound",
     "promised": "promised (theorem's bound)",
     "representable": "representable",

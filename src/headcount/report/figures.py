@@ -413,7 +413,7 @@ def _head(canvas: Figure, figure: FigureData) -> float:
 def _key(kind: str, figure: FigureData) -> Line2D:
     own = (curve for curve in figure.curves if curve.kind == kind)
     spread = any(curve.low != curve.high for curve in own)  # of one seed they are the same
-    text = KIND_TEXT[kind] + (", with interval" if spread else "")
+    text = KIND_TEXT[kind] + (", with spread over seeds" if spread else "")
     if figure.x.scale == "category" and kind in BARS:
         return Line2D([], [], color=LIGHT["muted"], label=text, linestyle="none", **BARS[kind])
     look: dict[str, Any] = {"marker": "o", "markersize": 5.5} if kind == "measured" else {}

@@ -17,7 +17,7 @@ from headcount.lab.study import Study, StudyRole, Variant
 from headcount.lab.study_outcome import ArmOutcome, StudyOutcome
 from headcount.report.document import Report, Section, SpecFile
 from headcount.report.figure_data import MOST_FAMILIES, Axis, Curve, FigureData, Place
-from headcount.report.headline import DEPTH, all_reported, headline_figure, headline_series
+from headcount.report.headline import DEPTH, FLOOR, all_reported, headline_figure, headline_series
 from headcount.report.rate_figures import RATES, rate_figures, rate_table
 from headcount.report.study_tables import study_tables
 from headcount.report.wording import number, plural
@@ -56,6 +56,7 @@ def report_of(
         for outcome in outcomes
         for table in study_tables(outcome, said.get(outcome.study.id, ()))
     ]
+    drawn = _led_by_the_claim(drawn, outcomes)
     return Report(
         title="Headcount: the experiments, their verdicts and the four numbers",
         profile=profile,
@@ -70,6 +71,25 @@ def report_of(
         store=store,
         pilots={name: pilot_text(pilot) for name, pilot in (pilots or {}).items()},
     )
+
+
+def _led_by_the_claim(
+    figures: Sequence[FigureData], outcomes: Sequence[StudyOutcome]
+) -> list[FigureData]:
+    """Where one experiment was asked for, the first screen shows what its claim is about, and not
+    a further check beside it.
+    """
+    asked = {o.study.id for o in outcomes if o.study.variant is not Variant.FURTHER}
+    meant = tuple(o.study.key for o in outcomes if o.study.variant is Variant.AS_MEANT)
+    of_claims = (f for f in figures if f.place is Place.SECTION and f.name.startswith(meant))
+    lead = next(of_claims, None)
+    if len(asked) != 1 or lead is None:
+        return list(figures)
+    places = {Place.HEADLINE: Place.SECTION}
+    return [
+        dataclasses.replace(f, place=Place.HEADLINE if f is lead else places.get(f.place, f.place))
+        for f in figures
+    ]
 
 
 def is_one_point(figure: FigureData) -> bool:
@@ -238,7 +258,7 @@ def _caption(outcome: StudyOutcome, curves: Sequence[Curve], reported: Sequence[
     if "cell" in kinds:
         told.append(f"Thin lines: the cells {', '.join(outcome.study.cells)} one by one.")
     if "floor" in kinds:
-        told.append("Possible: the best weights known, rounded to float32 where that was computed.")
+        told.append(FLOOR)
     if "lower" in kinds:
         classes = ", ".join(
             dict.fromkeys(a.numbers.lower_for for a in outcome.arms if a.numbers.lower_for)

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
+from headcount.core.plural import counted
 from headcount.lab.judge.hypothesis import Kind
 from headcount.lab.judge.statistics import Scale
 from headcount.lab.judge.verdict import Outcome, Verdict, ordered
@@ -95,8 +96,14 @@ def amount_of_work(outcomes: Sequence[StudyOutcome]) -> str:
     arms = [arm for outcome in outcomes for arm in outcome.arms]
     runs = sum(len(learned.losses) for arm in arms for learned in arm.learned)
     experiments = len({outcome.study.id for outcome in outcomes if outcome.arms})
-    told = f"{runs} losses of {len(arms)} trained models in {experiments} experiments are shown."
-    return told.replace(" 1 experiments", " 1 experiment") if runs else ""
+    settings = sum(bool(learned.losses) for arm in arms for learned in arm.learned)
+    if not runs:
+        return ""
+    return (
+        f"{counted(runs, 'trained model')} {'is' if runs == 1 else 'are'} shown: the seeds of"
+        f" {counted(settings, 'arm')} (one architecture with one setting of its training) in"
+        f" {counted(experiments, 'experiment')}."
+    )
 
 
 def opening(verdicts: Sequence[Verdict], profile: str, work: str = "") -> tuple[str, ...]:

@@ -20,6 +20,10 @@ from headcount.report.figure_data import Axis, Curve, FigureData, Place
 from headcount.report.wording import listed, number, plural
 
 UNSTATED = "not stated"  # the learning rate of the paper
+FLOOR = (
+    "Floor: the loss of the best weights known, in float32 where that was computed; nothing is"
+    " trained for it."
+)
 DEPTH = 1e3  # how far below everything learned a floor is still drawn in its place
 
 
@@ -158,7 +162,7 @@ def _curves(
         ends = (rates[0], rates[-1]) if len(rates) > 1 else (rates[0],)
         level = (series.floor,) * len(ends)
         # above the lowest loss there are lines enough
-        note = f"{series.name} could reach {number(series.floor, 2)}"
+        note = f"floor of {series.name}: {number(series.floor, 2)}"
         note = note if series.floor < lowest else ""
         found.append(
             Curve(f"{series.name} floor", "floor", ends, level, family=series.name, note=note)
@@ -184,7 +188,7 @@ def _caption(series: Sequence[HeadlineSeries], asked: str) -> str:
     if diverged:
         told.append(f"{diverged} of {runs} runs diverged; where half did there is no point.")
     if any(each.floor is not None for each in series):
-        told.append("Dashed: the best weights known of each model, computed, not trained.")
+        told.append(FLOOR)
     certified = [f"{each.name} {number(each.lower, 2)}" for each in series if each.lower]
     if certified:
         told.append(f"Certified, no weights do better than: {listed(certified)}.")

@@ -85,7 +85,7 @@ def _section(report: Report, section: str) -> list[str]:
 
 
 def _arms(outcome: StudyOutcome) -> str:
-    columns = ("arm", "promised", "possible", "lower bound", "float32", "learned", "interval")
+    columns = ("arm", "promised", "possible", "lower bound", "float32", "learned", "over seeds")
     return rows(columns, (line for each in outcome.arms for line in _arm(each)))
 
 
@@ -117,9 +117,15 @@ def _table(table: Table) -> str:
 def _errata(report: Report) -> list[str]:
     if not report.errata:
         return []
-    lines = [
-        (item.id, item.where, item.severity, item.printed, item.found, evidence)
-        for item, evidence in report.errata_by_severity
-    ]
     columns = ("point", "where", "severity", "printed", "found", "evidence")
-    return ["## Errata", rows(columns, lines)]
+    parts = ["## Errata"]
+    for title, errata in (
+        ("About these experiments", report.own_errata),
+        ("About theorems, proofs and other experiments", report.other_errata),
+    ):
+        lines = [
+            (item.id, item.where, item.severity, item.printed, item.found, evidence)
+            for item, evidence in errata
+        ]
+        parts += [f"### {title}", rows(columns, lines)] if lines else []
+    return parts

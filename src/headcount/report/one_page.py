@@ -48,11 +48,13 @@ class PageTable:
 
     @property
     def brief(self) -> list[bool]:
-        """Which columns are so short that two of them share a line of a phone."""
-        return [
-            name != "" and all(len(name) + len(cell(row[i])) <= BRIEF for row in self.rows)
-            for i, name in enumerate(self.columns)
-        ]
+        """Which columns share a line of a phone with the next one: both are short in every row."""
+        return pairs(
+            [
+                name != "" and all(len(name) + len(cell(row[i])) <= BRIEF for row in self.rows)
+                for i, name in enumerate(self.columns)
+            ]
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,19 @@ class OnePage:
     tables: Sequence[PageTable] = ()
     notes: Sequence[str] = ()
     banner: str = ""
+
+
+def pairs(short: Sequence[bool]) -> list[bool]:
+    """Neighbours that are both short, two by two; one left over has a line of its own.
+
+    >>> pairs([True, True, False, True, True, True])
+    [True, True, False, True, True, False]
+    """
+    found = [False] * len(short)
+    for i in range(1, len(short)):
+        if short[i] and short[i - 1] and not found[i - 1]:
+            found[i - 1] = found[i] = True
+    return found
 
 
 def html(page: OnePage) -> str:

@@ -12,6 +12,7 @@ A figure is drawn once, in the light colours. Inside the HTML each of these beco
 """
 
 import dataclasses
+import re
 
 from headcount.lab.judge.verdict import Outcome
 
@@ -39,7 +40,7 @@ DARK = {
     "c3": "#f08fc8",
     "c4": "#f5f07d",
     "c5": "#8577ff",
-    "c6": "#a86f4a",
+    "c6": "#787e88",
 }
 FAMILIES = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -67,6 +68,16 @@ BADGES = {
     Outcome.UNDECIDED: Badge("undecided", "?", "#7a5a00", "#e3c45a"),
     Outcome.NOT_JUDGED: Badge("unjudged", "", "#57606a", "#a3adb8"),
 }
+
+
+def darkened(drawing: bytes) -> bytes:
+    """A drawing in the light colours, as it looks on a dark page.
+
+    >>> darkened(b'<rect style="fill: #ffffff"/>')
+    b'<rect style="fill: #14181d"/>'
+    """
+    shown = {colour.encode(): DARK[name].encode() for name, colour in LIGHT.items()}
+    return re.sub(b"#[0-9a-f]{6}", lambda found: shown.get(found[0], found[0]), drawing)
 
 
 def luminance(colour: str) -> float:

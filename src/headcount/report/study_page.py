@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from headcount.lab.study import Profile
 from headcount.report.folder import write_files
 from headcount.report.one_page import OnePage, PageFigure, PageTable, files, svg_of
+from headcount.report.wording import neat
 
 RESULT = "result.json"
 FIGURE = "figure"
@@ -46,6 +47,16 @@ class StudyPage:
     notes: Sequence[str] = ()
     profile: Profile | None = None
 
+    @property
+    def banner(self) -> str:
+        """Why nothing is judged here; '' where something is."""
+        return caveat(self.profile)
+
+
+def caveat(profile: object) -> str:
+    """What a reader is told first of a study of this profile."""
+    return QUICK if profile == Profile.SMOKE else ""
+
 
 def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
     """`report.html`, its twin `report.md`, `result.json`, `figure.svg` and `figure.png`."""
@@ -60,11 +71,11 @@ def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
         made[f"{FIGURE}.png"] = held.getvalue()
     whole = OnePage(
         page.title,
-        page.sentences,
+        [*map(neat, page.sentences)],
         figures,
         [PageTable("All numbers", page.columns, page.rows)],
-        page.notes,
-        QUICK if page.profile is Profile.SMOKE else "",
+        [*map(neat, page.notes)],
+        page.banner,
     )
     made[RESULT] = (json.dumps({"kind": page.kind, **document}, indent=2) + "\n").encode()
     write_files(folder, made | files(whole))

@@ -99,6 +99,16 @@ def percent(share: float | None) -> str:
     return "< 1%" if share < 0.01 else f"{share:.0%}"
 
 
+def neat(text: str) -> str:
+    """A sentence as it is printed: exponents as `number` writes them, people with a capital.
+
+    >>> neat("the risk is 3.48e-06 (proved: hoeffding)")
+    'the risk is 3.48e-6 (proved: Hoeffding)'
+    """
+    told = re.sub(r"(?<=\d)e([+-])0?(?=\d)", lambda m: f"e{m[1].strip('+')}", text)
+    return re.sub(r"\b(hoeffding|bernstein)\b", lambda m: m[0].capitalize(), told)
+
+
 def plural(text: str) -> str:
     """One of a thing is not called many: names are made from counts elsewhere.
 

@@ -29,7 +29,7 @@ def page(found: ZooProfile) -> StudyPage:
     shown = len(names) if any(row.refused for row in found.rows) else len(names) - 1
     columns, rows = names[:shown], [_cells(row)[:shown] for row in found.rows]
     return StudyPage(StudyKind.ZOO, f"Zoo: {found.model}", found.sentences(), figure(found),
-                     CAPTION, columns, rows, NOTES)  # fmt: skip
+                     CAPTION, columns, rows, NOTES, found.profile)  # fmt: skip
 
 
 def _cells(row: ZooRow) -> tuple[object, ...]:

@@ -141,6 +141,13 @@ def check_error(over: str, error: float | None) -> None:
             " samples", "use --over n, or leave --error out")  # fmt: skip
 
 
+def _told(floor: Floor) -> str:
+    """What stands behind a floor, as a sentence of its own."""
+    if floor.approximation is None:
+        return floor.why
+    return f"approximation is the error of the best weights known: {floor.why}"
+
+
 class _Study:
     """The steps, in order."""
 
@@ -170,7 +177,7 @@ class _Study:
                 break
             points = self.curve(sizes, effort, seeds, floors)
             needed = self.needed(points)
-        notes = tuple(dict.fromkeys(floor.why for floor in floors.values() if floor.why))
+        notes = tuple(dict.fromkeys(_told(floor) for floor in floors.values() if floor.why))
         return FiniteSample(d.name, d.model, d.profile, d.axis, d.noise, d.series, reached,
                             tuple(points), tuple(self.bounds(points, effort)), needed, notes,
                             self.trivial, d.target.labels)  # fmt: skip

@@ -104,6 +104,7 @@ class ZooProfile:
 
     model: str
     rows: tuple[ZooRow, ...]
+    profile: Profile | None = None  # None where the user trained
 
     @property
     def reached(self) -> int:
@@ -139,7 +140,8 @@ class ZooProfile:
         return tuple(said)
 
     def to_json(self) -> dict[str, Any]:
-        return {"model": self.model, "reached": self.reached, "memories": len(self.rows),
+        return {"model": self.model, "profile": self.profile and str(self.profile),
+                "reached": self.reached, "memories": len(self.rows),
                 "rows": [row.to_json() for row in self.rows],
                 "sentences": list(self.sentences())}  # fmt: skip
 
@@ -285,7 +287,7 @@ def _trained(
         layers, size = int(fields.get("layers", 1)), cost_of(task, fields).parameters
         rows.append(ZooRow(task, got[task.name, ""], minimum, layers, size,
                            floor=_floor(task, fields)))  # fmt: skip
-    return ZooProfile(str(model), tuple(rows))
+    return ZooProfile(str(model), tuple(rows), profile)
 
 
 def _fields(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:

@@ -4,7 +4,7 @@
     GET  /api/catalogue       what can be chosen
     GET  /api/found           models, stores and reports below the root
     GET  /api/openapi.json    this interface
-    GET  /api/figure          one SVG of a report below the root
+    GET  /api/figure?name=&face=  one SVG of a report below the root, in light or dark colours
     GET  /api/report          one report.html below the root
     POST /api/draft | bound | fit | memory | plan | model | runs | study     JSON in, JSON out
     POST /api/build           JSON in, a zip out
@@ -31,6 +31,7 @@ from starlette.staticfiles import StaticFiles
 
 from headcount.core.errors import InputError
 from headcount.core.spec import Spec
+from headcount.report.palette import darkened
 from headcount.web import asked
 from headcount.web.asked import LONGEST_TEXT
 from headcount.web.assets_folder import assets
@@ -123,7 +124,8 @@ class _Explorer:
 
     async def figure(self, request: Request) -> Response:
         name = request.query_params.get("name", "")
-        return await asyncio.to_thread(_figure, self.opened, name)
+        dark = request.query_params.get("face", "") == "dark"
+        return await asyncio.to_thread(_figure, self.opened, name, dark)
 
     async def report(self, request: Request) -> Response:
         name = request.query_params.get("name", "")
@@ -250,15 +252,18 @@ def _found(root: Root) -> dict[str, Any]:
     }
 
 
-def _figure(root: Root, name: str) -> Response:
+def _figure(root: Root, name: str, dark: bool) -> Response:
     """An SVG of a report as a picture: in an <img> it runs nothing, and opened alone its policy
-    forbids everything.
+    forbids everything. Drawn in the light colours of the palette, it is shown in either.
     """
     path = root.inside(name)
     good = path.suffix == ".svg" and path.is_file() and path.stat().st_size <= LARGEST_FIGURE
     if not good:
         raise Refused(404, "no such figure; expected the name of an SVG below the opened folder")
-    return Response(path.read_bytes(), 200, {"content-security-policy": ALONE}, "image/svg+xml")
+    drawn = path.read_bytes()
+    if dark:
+        drawn = darkened(drawn)
+    return Response(drawn, 200, {"content-security-policy": ALONE}, "image/svg+xml")
 
 
 def _report(root: Root, name: str) -> Response:

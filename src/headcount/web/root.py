@@ -9,6 +9,7 @@ from headcount.core.errors import InputError, require
 MOST_LISTED = 200
 MOST_SEEN = 20_000  # entries looked at in search of models, stores and reports
 DEEPEST = 5
+WEIGHTS = ".weights"  # of every run of a store: reached from its runs, not listed one by one
 
 
 class Root:
@@ -65,7 +66,9 @@ class Root:
             path = Path(here)
             deep = len(path.relative_to(self.folder).parts)
             folders[:] = (
-                sorted(f for f in folders if not f.startswith(".")) if deep < DEEPEST else []
+                sorted(f for f in folders if not f.startswith(".") and not f.endswith(WEIGHTS))
+                if deep < DEEPEST
+                else []
             )
             seen += len(folders) + len(names)
             yield path, names

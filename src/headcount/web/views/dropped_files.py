@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 import tempfile
 import zipfile
 import zlib
@@ -57,9 +58,32 @@ def data_view(name: str, content: bytes, column: str = "") -> dict[str, Any]:
                 f"{ending[1:]} with sequences",
                 "check the file",
             ) from None
+        columns = _columns(path)
         found = diagnose(sequences)
-    told = {"closing": closing(found), "model_words": [model_words(m) for m in found.models]}
-    return finite({**found.to_json(), **told, "page": page(found, shown)})
+    told = {
+        "closing": closing(found),
+        "model_words": [model_words(m) for m in found.models],
+        "columns": columns,
+        "command": _command(path.name, found.answer),
+        "page": page(found, shown),
+    }
+    return finite({**found.to_json(), **told})
+
+
+def _columns(path: Path) -> list[str]:
+    """What may be asked for instead: the columns of values, where there are several."""
+    from headcount.diagnose.columns import csv_columns, value_columns
+
+    names = value_columns(csv_columns(path)) if path.suffix.lower() == COLUMNS else []
+    return names if len(names) > 1 else []
+
+
+def _command(name: str, answer: str) -> str:
+    """What asks the same on the command line."""
+    from headcount.diagnose.columns import NEXT
+
+    target = f" --target {shlex.quote(NEXT + answer)}" if answer else ""
+    return f"headcount diagnose {shlex.quote(name)}{target}"
 
 
 def _sequences(path: Path, column: str) -> "Sequences":

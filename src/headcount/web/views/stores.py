@@ -13,15 +13,18 @@ from headcount.lab.latest_verdicts import latest_verdicts
 from headcount.lab.study import Profile
 from headcount.lab.sweep.results import flatten, results, status
 from headcount.lab.sweep.store import Store
-from headcount.report.study_page import QUICK, RESULT, StudyKind
+from headcount.lab.sweep.summary import by_axis
+from headcount.report.study_page import FIGURE, RESULT, StudyKind, caveat
+from headcount.report.wording import neat
 from headcount.web.asked import AskRuns, AskStudy, AskSweep
 from headcount.web.continue_sweep import unfinished
-from headcount.web.root import Root
+from headcount.web.root import WEIGHTS, Root
 from headcount.web.views.plain_numbers import short_one
 
 MOST_RUNS = 400
 MOST_POINTS = 400
 LARGEST_TEXT = 20 * 2**20
+VERDICTS = "verdicts.json"
 SHOWN = ("id", "status", "outcome", "outcome_step", "error")
 
 
@@ -31,8 +34,8 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
     stands = status(path).to_json() | {"store": asked.store}
     with Store(path, read_only=True) as store:
         specs, latest = store.specs(), latest_verdicts(store)
-    table, _ = results(path, most=MOST_RUNS)
-    shown = table.get("id", [])
+    table, _ = results(path)
+    shown = table.get("id", [])[:MOST_RUNS]
     # what tells runs apart is sought among those that are seen
     names = labels({id: specs[id] for id in dict.fromkeys([*shown, *asked.curves]) if id in specs})
     finals = [column for column in table if column.startswith("final.")]
@@ -41,17 +44,32 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
             **{column: table[column][i] for column in SHOWN if column in table},
             "label": names.get(table["id"][i], ""),
             "final": {c.removeprefix("final."): table[c][i] for c in finals},
+            "model": _weights(path, table["id"][i], root),
         }
         for i in range(len(shown))
     ]
     return {
         **stands,
         "lines": lines,
+        "axes": [row.to_json() for row in by_axis(table)],
+        "study": _study_beside(path, root),
         "left_out": stands["finished"] + stands["failed"] - len(shown),
         "curves": _curves(path, asked.curves, names) if asked.curves else [],
         # the report beside a store is made from all of its runs; before it, the last look
         "verdicts": _verdicts(path.parent) or latest,
     }
+
+
+def _weights(store: Path, id: str, root: str) -> str | None:
+    """The folder of the model that a run trained, where it was kept."""
+    folder = store.with_name(f"{store.name}{WEIGHTS}") / id
+    return Root(root).name(folder) if (folder / "config.json").is_file() else None
+
+
+def _study_beside(store: Path, root: str) -> str | None:
+    """The folder of a store, where a report lies in it."""
+    beside = any((store.parent / name).is_file() for name in (RESULT, VERDICTS))
+    return Root(root).name(store.parent) if beside else None
 
 
 TOLD = {
@@ -173,10 +191,15 @@ def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
     if (folder / RESULT).is_file():
         page = (folder / "report.html").is_file()
         found = result(folder)
-        caveat = QUICK if found.get("profile") == Profile.SMOKE else None
-        return {**found, "folder": asked.folder, "report": page, "caveat": caveat}
+        told = caveat(found.get("profile")) or None
+        drawn = [f"{FIGURE}.svg"] if (folder / f"{FIGURE}.svg").is_file() else []
+        shown = {"folder": asked.folder, "report": page, "caveat": told, "figures": drawn}
+        words: dict[str, Any] = {name: _neat(found.get(name)) for name in ("sentences", "notes")}
+        return {**found, **words, **shown}
     found = verdicts(folder)
     figures = folder / "figures"
+    laptop = Profile.LAPTOP
+    fix = f"headcount reproduce --profile {laptop} has enough ({laptop.takes} on two free cores)."
     return {
         "folder": asked.folder,
         "kind": "reproduction",
@@ -184,12 +207,17 @@ def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
         "arms": arms(folder),
         "figures": sorted(p.name for p in figures.glob("*.svg")) if figures.is_dir() else [],
         "report": (folder / "report.html").is_file(),
+        "caveat": f"Its runs are too short and too few for a verdict; {fix}",
     }
+
+
+def _neat(lines: Any) -> list[str]:
+    return [neat(str(line)) for line in lines] if isinstance(lines, list) else []
 
 
 def verdicts(folder: Path) -> dict[str, Any]:
     """`verdicts.json` of a report, of the expected shape."""
-    text = _small(folder / "verdicts.json")
+    text = _small(folder / VERDICTS)
     try:
         found = json.loads(text)
         rows = found["verdicts"]

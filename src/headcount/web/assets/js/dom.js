@@ -23,13 +23,14 @@ export function replace(element, ...children) {
   return element;
 }
 
-/** Three digits; a dash for none. */
+/** Three digits, whole numbers in full; a dash for none. The report writes numbers the same way. */
 export function number(value, digits = 3) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1).replace("e+", "e");
+  if (Number.isInteger(value) && size < 1e7) return String(value); // counts are never rounded
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
   return String(Number(value.toPrecision(digits)));
 }
 
@@ -79,11 +80,13 @@ const BRIEF = 15; // where name and longest cell of a column have no more, two o
 function full(columns, rows, { cards = false, best = () => false, caption = "" } = {}) { // cards: one per row on a phone, and never cut
   const numeric = columns.map((_, i) => rows.some((r) => typeof r[i] === "number"));
   const length = (cell) => cell instanceof Node ? cell.textContent.length : typeof cell === "number" ? number(cell).length : String(cell ?? "–").length;
-  const brief = columns.map((c, i) => rows.every((r) => String(c).length + length(r[i]) <= BRIEF && !(r[i] instanceof HTMLInputElement)));
+  const short = columns.map((c, i) => rows.every((r) => String(c).length + length(r[i]) <= BRIEF && !(r[i] instanceof HTMLInputElement)));
+  const brief = columns.map(() => false); // two neighbours share a line, never one alone
+  for (let i = 1; i < columns.length; i++) if (short[i] && short[i - 1] && !brief[i - 1]) brief[i - 1] = brief[i] = true;
   const kind = (cell, i) => [numeric[i] ? "num" : null, brief[i] ? "brief" : null, typeof cell === "string" && cell.length > LONG ? "long" : null].filter(Boolean).join(" ") || null;
   const made = h("table", cards ? { class: "cards" } : {},
     caption ? h("caption", {}, caption) : null,
-    h("thead", {}, h("tr", {}, columns.map((c, i) => h("th", { scope: "col", class: numeric[i] ? "num" : null }, c)))),
+    h("thead", {}, h("tr", {}, columns.map((c, i) => c === "" ? h("td", {}) : h("th", { scope: "col", class: numeric[i] ? "num" : null }, c)))),
     h("tbody", {}, rows.map((row, k) => h("tr", { class: best(k) ? "best" : null }, row.map((cell, i) =>
       h("td", { class: kind(cell, i), "data-label": typeof columns[i] === "string" ? columns[i] : "" },
         cell instanceof Node ? cell : typeof cell === "number" ? number(cell) : String(cell ?? "–")))))));

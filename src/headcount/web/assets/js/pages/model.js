@@ -25,7 +25,7 @@ export function show(main, state, context, outer) {
   const made = h("div", { hidden: state.folder !== "" }, field("Memory", inputs.memory, "As on the Plan page"), field("Bias", inputs.bias),
     h("details", {}, h("summary", {}, "How it is built"), field("Largest error allowed", inputs.tol), field("Construction", inputs.theorem, "Empty: the first that applies; with a bias only"), field("Longest sequence", inputs.length)),
     h("datalist", { id: "memories" }, EXAMPLES.map(([value, text]) => h("option", { value }, text))));
-  if (!isStatic()) look("found").then(({ models }) => { folder.append(...models.map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
+  if (!isStatic()) look("found").then(({ models }) => { folder.append(...[...new Set([...models, state.folder].filter(Boolean))].map((m) => h("option", { value: m }, m))); folder.value = state.folder; }).catch(() => {});
   const form = h("form", { class: "card controls", onsubmit: (e) => {
     e.preventDefault();
     for (const [key, input] of Object.entries(inputs)) state[key] = input.value.trim();

@@ -55,17 +55,27 @@ function reproduction(found, state) {
   const arms = found.arms.filter((a) => a.learned !== null || a.possible !== null).slice(0, 60);
   const place = arms.map((_, i) => i + 1);
   const column = (name) => arms.map((a) => typeof a[name] === "number" && a[name] > 0 ? a[name] : null);
+  const known = NUMBERS.filter(([name]) => column(name).some((v) => v !== null)); // no title of what no arm has
+  const seen = known.flatMap(([name]) => column(name)).filter((v) => v !== null), names = arms.length <= NAMED; // above the highest point there is room for its name
+  const words = known.map(([name]) => name).join(", ").replace(/, ([^,]*)$/, " and $1");
   return [h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, judged ? `${found.verdicts.length} verdicts on the paper's insights: ${judged}.` : "This reproduction judges nothing."),
-    h("p", { class: "hint" }, `Profile ${found.profile}. `, judged ? "" : "Its runs are too short and too few for a verdict; headcount reproduce --profile laptop has enough (under an hour)."), found.verdicts.length ? verdictTable(found.verdicts) : null),
-    found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => h("figure", {},
-      h("a", { href: picture(state.folder, name), target: "_blank", rel: "noopener" }, h("img", { src: picture(state.folder, name), alt: `Figure: ${name.replace(/\.svg$/, "").replaceAll("-", " ")}`, loading: "lazy" })))))) : null,
-    arms.length ? h("div", { class: "card" }, figure({ title: "Promised, possible and learned error of every arm", x: { label: "arm (row of the table below)" }, y: { label: "error", log: true, depth: 1e9 }, series: [
-      { name: "promised", kind: "points", color: "var(--c3)", x: place, y: column("promised") }, { name: "possible", kind: "points", color: "var(--c0)", x: place, y: column("possible") },
-      { name: "learned", kind: "points", color: "var(--c1)", x: place, y: column("learned") }] }),
+    h("p", { class: "hint" }, `Profile ${found.profile}. `, judged ? "" : found.caveat), found.verdicts.length ? verdictTable(found.verdicts) : null),
+    found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Figures"), h("div", { class: "figures" }, found.figures.map((name) => picture(inside(state.folder, `figures/${name}`), name.replace(/\.svg$/, "").replaceAll("-", " "))))) : null,
+    arms.length ? h("div", { class: "card" }, known.length ? figure({ title: `${words[0].toUpperCase()}${words.slice(1)} error of every arm`, x: { label: "row of the table below" }, y: { label: "error", log: true, depth: names ? 4e10 : 1e9, range: [Math.min(...seen) / 1.3, Math.max(...seen) * (names ? 40 : 1.3)] },
+      series: known.map(([name, color], i) => ({ name, kind: "points", color, x: place, y: column(name), labels: i === known.length - 1 && names ? arms.map((a) => a.arm) : [] })) }) : null,
     table(["row", "experiment", "arm", "promised", "possible", "learned", "seeds"], arms.map((a, i) => [String(i + 1), `${a.experiment} ${a.variant ?? ""}`, `${a.arm} ${a.cell ?? ""}`, a.promised, a.possible, a.learned, a.seeds === null ? "–" : String(a.seeds)]), { cards: true, caption: "Arms", most: 12 })) : null];
 }
 
-const picture = (folder, name) => `api/figure?name=${encodeURIComponent(inside(folder, `figures/${name}`))}`;
+const NUMBERS = [["promised", "var(--c3)"], ["possible", "var(--c0)"], ["learned", "var(--c1)"]];
+const NAMED = 8; // arms whose names find room beside their points
+
+/** A drawing of the report, in the colours of this page: of two pictures, the one that is not shown is never fetched. */
+function picture(name, told) {
+  const at = (face) => `api/figure?face=${face}&name=${encodeURIComponent(name)}`;
+  const image = (face) => h("a", { class: `on-${face}`, href: at(face), target: "_blank", rel: "noopener" }, h("img", { src: at(face), alt: `Figure: ${told}`, loading: "lazy" }));
+  return h("figure", {}, h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": `Drawing: ${told}` }, image("light"), image("dark")),
+    h("p", { class: "hint swipe" }, "↔ Wider than this screen: swipe sideways, or use the arrow keys."));
+}
 
 /** Variants down, insights across: outcome as colour and sign, the effect as number. */
 function robustness(found) {
@@ -88,28 +98,28 @@ function robustness(found) {
     found.refused.length ? h("details", { class: "card" }, h("summary", {}, `What cannot be trained (${found.refused.length})`), h("ul", {}, found.refused.map((r) => h("li", {}, `${r.insight} with ${r.factor} ${r.variant}: ${r.reason}`)))) : null];
 }
 
-const FAINT = 1e-7; // a part below this share of the trivial risk stands in the table only
-const TERMS = [["approximation", "var(--c0)"], ["precision", "var(--c3)"], ["estimation", "var(--c2)"], ["optimisation", "var(--c1)"]];
+const TERMS = ["approximation", "precision", "estimation", "optimisation"];
 
-function curve(found) {
-  const at = found.curve.map((p) => p[found.axis] ?? null), column = (name) => found.curve.map((p) => p[name] > 0 ? p[name] : null);
+/** The drawing is the report's own: one content, whoever looks. */
+function curve(found, state) {
   const label = found.axis === "n" ? "samples n" : found.axis;
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
-    found.curve.length > 1 ? h("div", { class: "card" }, figure({ title: "Learning curve: risk and its parts", x: { label, log: true }, y: { label: "excess risk", log: true }, height: 280, series: [
-      { name: "risk", kind: "line", dots: true, color: "var(--ink)", width: 2.6, x: at, y: column("risk") },
-      ...TERMS.map(([name, color]) => ({ name, kind: "dash", dots: true, color, x: at, y: column(name) })).filter((s) => s.y.some((v) => v > FAINT * found.trivial)),
-      { name: "best constant answer", kind: "dot", color: "var(--c6)", x: [at[0], at[at.length - 1]], y: [found.trivial, found.trivial] }] })) : null,
-    h("div", { class: "card" }, table([label, "risk", "interval", ...TERMS.map(([name]) => name), "largest part", "seeds"], found.curve.map((p) => [p[found.axis], p.risk,
-      p.seeds === 1 ? "1 seed" : range(p.interval), ...TERMS.map(([name]) => p[name]), p.dominant, String(p.seeds)]), { cards: true, caption: "Learning curve" })),
+    found.figures.length ? h("div", { class: "card" }, h("h2", {}, "Risk and its parts"), h("div", { class: "figures" }, found.figures.map((name) => picture(inside(state.folder, name), "risk and its parts"))),
+      h("p", { class: "hint" }, "The report, below, says what each line and band is.")) : null,
+    h("div", { class: "card" }, table([label, "risk", "interval", ...TERMS, "largest part", "seeds"], found.curve.map((p) => [p[found.axis], p.risk,
+      p.seeds === 1 ? "1 seed" : range(p.interval), ...TERMS.map((name) => p[name]), p.dominant, String(p.seeds)]), { cards: true, caption: "Learning curve" })),
     found.notes.length ? h("ul", {}, found.notes.map((n) => h("li", {}, n))) : null];
 }
+
+/** Was a memory reached? Runs that are too few judge nothing: no sign and no colour of a verdict. */
+const reached = (is, caveat) => caveat ? h("span", { class: "muted" }, is ? "yes, not judged" : "not judged") : h("b", { class: is ? "good" : "bad" }, is ? "✓ yes" : "✗ no");
 
 /** Rivals and the zoo: what each model leaves of each memory. */
 function squares(found) {
   const told = (r) => r.refused ? r.refused : r.accuracy === null ? `${number(r.learned, 2)} left` : `${Math.round(100 * r.accuracy)} % right`;
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
     h("div", { class: "card" }, table(["memory", "family", "model", "outcome", "reached", "smallest Transformer known", "parameters"], found.rows.map((r) => [r.memory, r.family, r.model ?? found.model, told(r),
-      h("b", { class: r.reached ? "good" : "bad" }, r.reached ? "✓ yes" : "✗ no"), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
+      reached(r.reached, found.caveat), r.minimum ? `${r.minimum.layers} layer${r.minimum.layers === 1 ? "" : "s"}, ${r.minimum.parameters} parameters` : "–", r.parameters]), { cards: true, caption: "Models on memories" }))];
 }
 
 /** MAD's tasks: the predicted smallest model, and the same with a part less. */
