@@ -37,3 +37,37 @@ def test_a_smoke_study_says_first_that_it_judges_nothing(tmp_path, capsys):
     told(SimpleNamespace(to_json=dict), page, tmp_path / "zoo", json=False)
     said = capsys.readouterr().out
     assert said.index("Profile smoke") < said.index("gru reaches")
+
+
+def test_a_report_of_another_question_is_replaced_with_a_note(tmp_path, capsys):
+    for target, noted in (("fixed:lags=1", ""), ("fixed:lags=1", ""), ("fixed:lags=2", "lags=1")):
+        page = StudyPage(StudyKind.FINITE_SAMPLE, "Curve", ["Said."], None, "", ("n",), [("1",)])
+        found = SimpleNamespace(to_json=lambda target=target: {"target": target})
+        told(found, page, tmp_path / "fs", json=True)
+        said = capsys.readouterr()
+        assert ("is replaced; its runs stay" in said.err) == bool(noted)
+        assert noted in said.err
+
+
+def test_a_place_that_holds_another_file_is_refused_before_any_run(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "result.json").write_text("{}")
+    done = run("study", "mad", "memorising", "--profile", "smoke", "-o", "mine", folder=tmp_path)
+    assert done.code == 2
+    assert "result.json exists and is not from an earlier report" in done.stderr
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["result.json"]
+
+
+def test_without_a_study_its_help_is_shown(tmp_path):
+    done = run("study", folder=tmp_path)
+    assert done.code == 0
+    assert "finite-sample" in done.stdout
+
+
+def test_a_dry_run_says_what_it_counts_and_knows_stored_runs(tmp_path):
+    words = ["study", "finite-sample", "fixed:lags=1", "--profile", "smoke", "--model",
+             "filter:taps=4", "--dry-run", "-o", "fs"]  # fmt: skip
+    said = run(*words, folder=tmp_path).stdout
+    assert "at most" in said
+    assert "of CPU" in said
+    assert not (tmp_path / "fs").exists()

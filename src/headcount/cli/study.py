@@ -1,6 +1,7 @@
 """`headcount study finite-sample | robustness | rivals | mad` and `headcount zoo`."""
 
 import dataclasses
+import enum
 import functools
 import inspect
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from headcount.cli.common import console, print_json, progress, tell
+from headcount.cli.common import console, print_json, progress, progress_console, tell
 from headcount.cli.options import ENGINE, JSON, WORKERS, engine_of
 from headcount.core.errors import require
 
@@ -19,12 +20,28 @@ if TYPE_CHECKING:
     from headcount.report.study_page import StudyPage
     from headcount.train.run_spec import RunSpec
 
-study = typer.Typer(no_args_is_help=True, help="Limited data, other architectures, rivals.")
+study = typer.Typer(invoke_without_command=True, help="Limited data, other architectures, rivals.")
+
+
+@study.callback()
+def which(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
 PROFILE = Annotated[
     str, typer.Option(help="smoke (under 2 minutes), laptop (under 15) or full (3 hours)")
 ]
 OUT = Annotated[Path | None, typer.Option("-o", "--out", help="folder for runs and report")]
 DRY = Annotated[bool, typer.Option("--dry-run", help="only say how many runs it would be")]
+
+
+class Counted(enum.StrEnum):
+    """What the runs of a dry run are of all that may come."""
+
+    FIRST = "the first look; more seeds follow where an answer is open"
+    MOST = "at most; the study ends earlier where fewer steps are enough"
+    ALL = "all"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,20 +61,21 @@ class Ways:
         planned: "Callable[[], list[RunSpec]]",
         run: Callable[..., Any],
         page: "Callable[[Any], StudyPage]",
+        counted: Counted = Counted.FIRST,
     ) -> None:
         """What the runs would cost; or the runs, the page in the folder, and what it says.
 
         `run` takes profile, folder, engine and say.
         """
-        from headcount.report.folder import refuse_taken
+        from headcount.report.study_page import refuse_study_taken
 
-        if self.dry_run:
-            _dry(planned(), self.json)
-            return
         folder = self.out or Path(name)
-        refuse_taken(folder)  # before the work: a report can be written there in the end
+        engine = engine_of(self.engine, self.workers)
+        if self.dry_run:
+            _dry(planned(), folder / "runs.sqlite", counted, self.json)
+            return
+        refuse_study_taken(folder)  # before the work: a report can be written there in the end
         with progress() as say:
-            engine = engine_of(self.engine, self.workers)
             found = run(profile=self.profile, folder=folder, engine=engine, say=say)
         told(found, page(found), folder, self.json)
 
@@ -153,6 +171,7 @@ def finite_sample(
         lambda: verb.planned(verb.Design.of(target, fields, **asked, profile=ways.profile)),
         functools.partial(verb.finite_sample, target, fields, **asked),
         page,
+        Counted.MOST,
     )
 
 
@@ -184,7 +203,10 @@ def rivals(
 @study.command()
 @with_ways
 def robustness(
-    insights: Annotated[list[str] | None, typer.Argument(help="1a … 4b; without it all")] = None,
+    insights: Annotated[
+        list[str] | None,
+        typer.Argument(help="1a … 4b, or a cheaper design such as TMX; without it all"),
+    ] = None,
     *,
     ways: Ways,
 ) -> None:
@@ -270,22 +292,32 @@ def _print_collection(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _dry(specs: "list[RunSpec]", json: bool) -> None:
-    """What the runs would cost, from short trials of each shape; nothing is written."""
+def _dry(specs: "list[RunSpec]", store: Path, counted: Counted, json: bool) -> None:
+    """What the runs that the store lacks would cost, from short trials of shapes; nothing is
+    written.
+    """
     from headcount.lab.sweep.driver import jobs_of
     from headcount.lab.sweep.estimate import estimate
     from headcount.lab.sweep.local_engine import LocalEngine
+    from headcount.lab.sweep.progress import spoken
+    from headcount.lab.sweep.store import Store
     from headcount.lab.sweep.trainer import Trainer
 
-    runner = Trainer()
+    runner, rows = Trainer(), []
+    if store.is_file():
+        with Store(store, read_only=True) as opened:
+            rows = opened.rows()[0]
     with progress() as say:
-        say(f"{len(specs)} runs: short trials of each shape")
-        found = estimate(jobs_of(specs, runner), (), LocalEngine(), runner)
+        say(f"{len(specs)} runs: short trials of some shapes")
+        found = estimate(jobs_of(specs, runner), rows, LocalEngine(), runner)
     if json:
-        print_json({"runs": found.to_do, **found.to_json()})
+        print_json({"runs": found.to_do, "counted": counted.name.lower(), **found.to_json()})
         return
+    minutes = found.cpu_seconds / 60
+    cost = f"{minutes:.0f} CPU minutes" if minutes >= 1.5 else f"{spoken(found.cpu_seconds)} of CPU"
     tried = f"{found.measured} of {found.shapes} shapes tried"
-    console.print(f"{found.to_do} runs, about {found.cpu_seconds / 60:.0f} CPU minutes ({tried})")
+    tail = "" if counted is Counted.ALL else f". That is {counted}."
+    tell(f"{found.to_do} runs, about {cost} ({tried}){tail}")
 
 
 def register(app: typer.Typer) -> None:

@@ -25,12 +25,13 @@ LIST = ".headcount-report.json"
 REPORTS = ("report.html", "report.md")  # what every report is written to
 
 
-def refuse_taken(folder: Path) -> None:
+def refuse_taken(folder: Path, names: Iterable[str] = REPORTS) -> None:
     """Refuse, before hours of work and not after, a folder where a report could not be written:
-    one that cannot be made, or that holds somebody else's report. Nothing is made here.
+    one that cannot be made, or that holds somebody else's file of one of these names. Nothing is
+    made here.
     """
     refuse_unwritable(folder)
-    _refuse_foreign(folder, REPORTS, written(folder) if folder.is_dir() else ())
+    _refuse_foreign(folder, names, written(folder) if folder.is_dir() else ())
 
 
 def ready(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from headcount.lab.study import Profile
-from headcount.report.folder import write_files
+from headcount.report.folder import refuse_taken, write_files
 from headcount.report.one_page import OnePage, PageFigure, PageTable, files, svg_of
 from headcount.report.wording import neat
 
@@ -56,6 +56,26 @@ class StudyPage:
 def caveat(profile: object) -> str:
     """What a reader is told first of a study of this profile."""
     return QUICK if profile == Profile.SMOKE else ""
+
+
+WRITTEN = ("report.html", "report.md", RESULT, f"{FIGURE}.svg", f"{FIGURE}.png")
+
+
+def refuse_study_taken(folder: Path) -> None:
+    """Refuse, before any work, a folder where the page could not be written in the end."""
+    refuse_taken(folder, WRITTEN)
+
+
+def answered(folder: Path) -> str:
+    """Which study's answer, to which question, the folder holds; empty for none."""
+    try:
+        held = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    if not isinstance(held, dict) or held.get("kind") not in list(StudyKind):
+        return ""
+    question = held.get("target") or held.get("model")
+    return f"{held['kind']} {question}" if isinstance(question, str) else str(held["kind"])
 
 
 def write_page(page: StudyPage, document: dict[str, Any], folder: Path) -> Path:
