@@ -25,6 +25,8 @@ from headcount.train.run_spec import read_model
 from tests.contracts.test_targets import EXAMPLES, needed
 
 READS = ("", ",read=all", ",read=at:10")
+RELU_SUM = {"kind": "fixed", "lags": [2, 5],
+            "readout": {"kind": "relu-sum", "seed": None, "current": True}}  # fmt: skip
 COPIED = (
     "fixed:lags=1+3",
     "fixed:lags=1+3,read=at:10",
@@ -39,7 +41,7 @@ COPIED = (
     "fixed:lags=2+5,readout=parity(current=true)",
     "fixed:lags=2+5,readout=product",
     "fixed:lags=2+5,readout=product(current=true)",
-    "fixed:lags=2+5,readout=relu-sum(seed=null,current=true)",
+    RELU_SUM,
     "fixed:lags=2+5,readout=teacher(neurons=4,seed=1,current=true),inputs=uniform",
     "fixed:lags=2,readout=triangle:4,inputs=uniform",
     "fixed:lags=2,readout=lookup(alphabet=-1+0+1),inputs=ternary",
@@ -74,12 +76,12 @@ def test_the_default_model_has_a_floor_or_a_reason(text, length):
 
 def asked(text, length=16):
     """A memory and a model with room for its copies."""
-    target = targets.build(text)
-    model = default_model(target, length) | {"heads": 3, "width": 16, "head_dim": 4, "hidden": 64}
-    return target, model
+    table = {"kind": "table", "window": length}
+    model = {"attention": "dp-free", "bias": table, "heads": 3, "width": 16, "head_dim": 4}
+    return targets.build(text), model | {"hidden": 64}
 
 
-@pytest.mark.parametrize("text", COPIED)
+@pytest.mark.parametrize("text", COPIED, ids=str)
 def test_weights_by_formula_stand_in_the_model_and_answer_the_memory(text):
     target, fields = asked(text)
     found = floor_of(target, fields, 16)

@@ -124,7 +124,7 @@ def _memory(key: Any) -> FixedMemory:
 def _needed(key: Any) -> tuple[int, int] | None:
     """Heads and neurons of the construction."""
     found = _copies(_filled(_memory(key), 0))
-    return found and (len(found.logits), found.net.neurons)
+    return None if found is None else (len(found.logits), found.net.neurons)
 
 
 def _filled(memory: FixedMemory, seed: int) -> FixedMemory:
