@@ -1,6 +1,5 @@
 """The decomposition of the risk: it adds up, and where all terms are known it finds them."""
 
-import dataclasses
 import json
 import math
 
@@ -16,7 +15,6 @@ from headcount.studies.enough_effort import NEGLIGIBLE
 from headcount.studies.finite_sample import Design, finite_sample
 from headcount.studies.known_floors import floor_of, linear_kernel
 from headcount.studies.learning_design import MOST_WORK, STEPS, default_model, planned
-from headcount.studies.sample_planner import Outcome, _crossing, samples_needed
 from headcount.theory.path_norm import path_norm
 from headcount.theory.sample_bounds import least_squares_risk
 
@@ -72,98 +70,6 @@ def test_the_answer_is_a_document_and_sentences(known):
     assert known.needed.dominant in document["sentences"][1]
     assert document["n_needed"]["outcome"] == "measured"
     assert document["n_needed"]["extrapolated"] is document["n_needed"]["at_most"] is False
-
-
-def told(known, sizes, risks, error, fresh):
-    """What the study says of a curve, and its document."""
-    rows = np.asarray(risks, float)
-    need = dataclasses.replace(samples_needed(sizes, rows, error, fresh), dominant="estimation")
-    curve = tuple(RiskPoint(n, {}, row, np.full(len(row), fresh), Floor())
-                  for n, row in zip(sizes, rows, strict=True))  # fmt: skip
-    found = dataclasses.replace(known, curve=curve, needed=need)
-    document = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    return document["n_needed"], document["sentences"][1]
-
-
-def test_an_error_below_fresh_data_needs_no_number_of_samples(known):
-    made, said = told(known, [10, 100], [[1.0] * 3, [0.1] * 3], 0.01, 0.02)
-    assert made["n"] is made["low"] is made["high"] is None
-    assert made["outcome"] == "fresh above"
-    assert said.startswith("No number of samples reaches 0.01")
-
-
-def test_a_curve_that_reaches_the_error_is_believed_whatever_fresh_data_leave(known):
-    risks = [[6, 6.2], [8e-4, 7e-4]]
-    found = samples_needed([30, 1000], risks, 0.1, 0.34)
-    assert found.outcome is Outcome.MEASURED
-    assert found == samples_needed([30, 1000], risks, 0.1, 0.0)
-    assert 30 < found.low <= found.n <= found.high < 1000
-    three = [[6, 6.2, 6.1], [8e-4, 7e-4, 7.5e-4]]
-    made, said = told(known, [30, 1000], three, 1e-4, 0.34)  # not reached: fresh data are no limit
-    assert (made["n"], made["outcome"]) == (None, "fresh worse")
-    assert said.startswith("How many samples reach 0.0001 is not known: 1000 samples leave 0.00075")
-
-
-def test_beyond_the_largest_size_the_answer_says_that_it_is_drawn_on(known):
-    sizes = [100, 1000, 10_000]
-    risks = np.array([[10 / n] * 3 for n in sizes])
-    found = samples_needed(sizes, risks, 1e-4, 0.0)
-    assert found.extrapolated
-    assert found.n == pytest.approx(1e5, rel=0.01)
-    made, said = told(known, sizes, risks, 1e-4, 0.0)
-    assert made["extrapolated"] is True
-    assert "estimation dominates at the largest size measured." in said
-
-
-def test_what_is_drawn_on_lies_beyond_the_sizes_and_grows_as_the_error_falls():
-    sizes, means = [100, 1000, 10_000], [1, 0.1, 0.09]
-    drawn = [_crossing(sizes, means, error) for error in (0.0899, 0.08, 0.05, 0.01)]
-    assert all(outcome is Outcome.DRAWN_ON for _, outcome in drawn)
-    reached = [n for n, _ in drawn]
-    assert reached == sorted(reached)
-    assert 10_000 < reached[0] < 10_100
-
-
-@pytest.mark.filterwarnings("error")
-def test_one_size_tells_no_slope(known):
-    made, said = told(known, [30], [[0.5, 0.6, 0.4]], 0.1, 0.0)
-    assert (made["n"], made["outcome"]) == (None, "one size")
-    assert "one size tells no slope; pass at least two --sizes" in said
-    made, said = told(known, [30], [[0.05, 0.06, 0.04]], 0.1, 0.0)
-    assert made["at_most"] is True
-    assert "at most 30 samples" in said
-
-
-FLAT = [[0.5, 0.6, 0.4, 0.5, 0.5], [0.5, 0.5, 0.6, 0.4, 0.5], [0.52, 0.5, 0.5, 0.5, 0.5]]
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("risks", [FLAT, [[0.3] * 5, [0.4] * 5, [0.5] * 5],
-                                   [[0.5] * 5, [0.4997] * 5, [0.495] * 5]])  # fmt: skip
-def test_a_curve_that_does_not_fall_has_no_number(known, risks):
-    made, said = told(known, [30, 100, 300], risks, 0.1, 0.0)
-    assert (made["n"], made["high"], made["outcome"]) == (None, None, "no slope")
-    assert "does not fall at the last sizes, or too slowly" in said
-
-
-@pytest.mark.filterwarnings("error")
-def test_seeds_that_are_flat_leave_the_interval_open(known):
-    risks = [[1.0, 0.5, 0.5, 0.5], [0.2, 0.5, 0.5, 0.5]]  # one seed of four falls
-    made, said = told(known, [100, 1000], risks, 0.3, 0.0)
-    assert made["high"] is None
-    assert 100 < made["low"] < made["n"]
-    assert " and more] (drawn on" in said
-    assert samples_needed([100, 1000], risks, 0.3, 0.0).wide
-
-
-def test_too_easy_an_error_has_an_upper_bound_only(known):
-    made, said = told(known, [30, 100], [[0.2, 0.3, 0.25], [0.02, 0.03, 0.02]], 0.5, 0.0)
-    assert (made["n"], made["low"], made["at_most"]) == (30, None, True)
-    assert said == ("A risk of 0.5 takes at most 30 samples (the smallest size tried); estimation"
-                    " dominates at that size.")  # fmt: skip
-    made, said = told(known, [30, 100], [[0.2, 0.9, 0.3], [0.02, 0.03, 0.02]], 0.5, 0.0)
-    assert 30 < made["high"] < 100  # other seeds would not reach it with 30
-    assert "tried) [up to " in said
 
 
 @pytest.mark.parametrize("axis", ["heads", "neurons", "layers"])

@@ -120,10 +120,14 @@ def changed(model: str | None, changes: list[str] | None) -> Any:
 def told(found: Any, page: "StudyPage", folder: Path, json: bool) -> None:
     """Write the page, then print the document or the sentences and the table."""
     from headcount.report.one_page import cell
-    from headcount.report.study_page import write_page
+    from headcount.report.study_page import answered, write_page
     from headcount.report.wording import neat
 
+    before = answered(folder)
     place = write_page(page, found.to_json(), folder)
+    if before and before != answered(folder):
+        note = f"note: the report of {before} in {folder} is replaced; its runs stay"
+        progress_console.print(escape(note), soft_wrap=True)
     if json:
         print_json(found.to_json() | {"report": str(place)})
         return

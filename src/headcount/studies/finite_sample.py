@@ -41,10 +41,14 @@ from headcount.studies.known_floors import floor_of
 from headcount.studies.learning_design import AXES, FIRST_SEED, PILOT_SEEDS, RATES, Effort
 from headcount.studies.learning_design import Design as Design
 from headcount.studies.learning_design import planned as planned
-from headcount.studies.sample_planner import Outcome, SamplesNeeded, samples_needed
+from headcount.studies.needed_words import needed_words
+from headcount.studies.sample_planner import SamplesNeeded, more_sizes, samples_needed
 from headcount.theory.sample_bounds import SampleClaim, effective_samples
 from headcount.train.population import exact_risk
 from headcount.train.run_spec import RunSpec
+
+# sizes near an answer that are measured too: four halve a bracket of 3 to below 1.1
+MORE_SIZES = {Profile.SMOKE: 0, Profile.LAPTOP: 4, Profile.FULL: 8}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +98,7 @@ class FiniteSample:
             f" part there is {last.dominant}."
         ]
         if self.needed is not None:
-            said.append(_needed_words(self.needed, last))
+            said.append(needed_words(self.needed, last))
         said.append(self.effort.sentence())
         said += [use.sentence() for use in useful(self.bounds)]
         return tuple(said)
@@ -167,8 +171,9 @@ class _Study:
         sizes, seeds = list(d.sizes), first
         points = self.curve(sizes, effort, seeds, floors)
         needed = self.needed(points)
-        while d.axis == "n" and needed is not None and needed.n is not None:
-            more = _near(needed.n, sizes) if d.profile is not Profile.SMOKE else []
+        while needed is not None:
+            room = len(sizes) < len(d.sizes) + MORE_SIZES[d.profile]
+            more = more_sizes(needed, sizes, [point.risks for point in points]) if room else []
             if more:
                 sizes = sorted({*sizes, *more})
             elif needed.wide and seeds < most:
@@ -256,8 +261,7 @@ class _Study:
         if d.error is None or d.axis != "n":
             return None
         risks = np.stack([point.risks for point in points])
-        fresh = float(points[0].fresh.mean())
-        found = samples_needed([point.n or 1 for point in points], risks, d.error, fresh)
+        found = samples_needed([point.n or 1 for point in points], risks, d.error, points[0].fresh)
         near = (
             points[-1]
             if found.n is None
@@ -303,73 +307,3 @@ class _Study:
 
 
 _exact_risk = eqx.filter_jit(exact_risk)  # compiled once for a model
-
-
-def _needed_words(need: SamplesNeeded, last: RiskPoint) -> str:
-    """The samples that an error needs, or why no number is known; `last` ends the curve."""
-    error, left, fresh = f"{need.error:g}", last.risk.value, float(last.fresh.mean())
-    ends = f"{last.n} samples leave {left:.3g}, above {error}"
-    match need.outcome:
-        case Outcome.FRESH_ABOVE:
-            return (
-                f"No number of samples reaches {error} with this model and training: fresh data"
-                f" leave {fresh:.3g}."
-            )
-        case Outcome.FRESH_WORSE:
-            return (
-                f"How many samples reach {error} is not known: {ends}, and training on fresh data"
-                f" leaves {fresh:.3g}, so that they are no limit to go by."
-            )
-        case Outcome.ONE_SIZE:
-            return (
-                f"How many samples reach {error} is not known: {ends}, and one size tells no slope;"
-                " pass at least two --sizes."
-            )
-        case Outcome.NO_SLOPE:
-            return (
-                f"How many samples reach {error} is not known: {ends}, and the risk does not fall"
-                " at the last sizes, or too slowly to be drawn on; pass larger --sizes."
-            )
-    assert need.n is not None  # the other outcomes have a number
-    if need.at_most:
-        unsure = need.high is None or need.high > need.n
-        return (
-            f"A risk of {error} takes at most {_count(need.n)} samples (the smallest size tried)"
-            f"{f' [{_upper(need.high)}]' if unsure else ''}; {need.dominant} dominates at that"
-            " size."
-        )
-    drawn = " (drawn on beyond the sizes measured)" if need.extrapolated else ""
-    where = "at the largest size measured" if need.extrapolated else "there"
-    return (
-        f"A risk of {error} takes about {_count(need.n)} samples {_interval(need)}{drawn};"
-        f" {need.dominant} dominates {where}."
-    )
-
-
-def _interval(need: SamplesNeeded) -> str:
-    """'[82, 130]'; an end that is not known in words."""
-    if need.low is None:
-        return "[no interval: seeds drawn again do not reach it]"
-    low = _count(need.low)
-    return f"[{low} and more]" if need.high is None else f"[{low}, {_count(need.high)}]"
-
-
-def _upper(high: float | None) -> str:
-    return "and more" if high is None else f"up to {_count(high)}"
-
-
-def _count(n: float) -> str:
-    """Two digits of a number of samples, as a reader writes it.
-
-    >>> _count(1234.5), _count(2.5e6)
-    ('1,200', '2,500,000')
-    """
-    return f"{float(f'{n:.2g}'):,.0f}"
-
-
-def _near(n: float, sizes: Sequence[int]) -> list[int]:
-    """A size near the answer that was not measured, where none lies within a factor 1.5."""
-    if n > 3 * max(sizes) or n < min(sizes):
-        return []
-    aim = max(2, round(n))
-    return [] if any(2 / 3 <= size / aim <= 1.5 for size in sizes) else [aim]

@@ -1,20 +1,26 @@
 """What is known, without training, of an architecture on a memory: its approximation and float32
 terms.
 
-    linear memory      a filter of `taps` lags                closed form
+    linear memory      a filter of `taps` lags                closed form, mean over the reads
                        heads without a network                the best l2 fit (`experiments.floors`)
-    fixed lags         table heads with a ReLU network        copies by formula, where they fit
-                       (softmax, no norm, all lags in the table, room for every copy)
+                       (softmax or none, read at one position)
+    fixed lags         table heads with a ReLU network        weights by formula, tried on sequences
+                       (softmax, no norm, all lags in the     (`experiments.table_numbers`)
+                       table, room for every copy, reads
+                       that see every lag)
     linear memory      a diagonal recurrence, complex modes   roots of unity (`recurrence_floor`)
     everything else    unknown here
+
+A position sees the lags that exist there: t tokens have the lags 0, …, t - 1. Floors are in the
+units of the risk, and never above the risk of the best constant.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from headcount.core.errors import InputError
 from headcount.core.registry import PartSpec
 from headcount.experiments.floors import kernel_numbers
 from headcount.experiments.table_numbers import copied_numbers, copies_needed
@@ -27,7 +33,7 @@ from headcount.memory.readouts import Linear
 from headcount.memory.target import AbstractTarget
 from headcount.model.spec import ModelSpec
 from headcount.studies.decomposition import Floor
-from headcount.theory.heads import DECAYS
+from headcount.theory.heads import DECAYS, family
 from headcount.train.run_spec import read_model
 
 UNKNOWN = "no weights are known for this architecture: approximation is part of optimisation"
@@ -35,16 +41,16 @@ UNKNOWN = "no weights are known for this architecture: approximation is part of 
 
 def linear_kernel(target: AbstractTarget) -> AbstractKernel | None:
     """The kernel of a memory that is linear in independent tokens of one number, else None."""
-    memory = unnamed(target)
-    plain = isinstance(memory, (EssentialMemory, FixedMemory)) and memory.readout == Linear()
-    if not plain or memory.dim != 1 or not memory.inputs.iid:  # type: ignore[attr-defined]
+    memory: Any = unnamed(target)
+    plain = isinstance(memory, (EssentialMemory, FixedMemory)) and memory.dim == 1
+    if not plain or not isinstance(memory.readout, Linear) or not memory.inputs.iid:
         return None
     if isinstance(memory, FixedMemory):
         values = np.zeros(memory.lags[-1] + 1)
-        values[list(memory.lags)] = 1.0
-        return ArrayKernel(tuple(values))
-    kernels = memory.kernel  # type: ignore[attr-defined]
-    return kernels[0] if len(kernels) == 1 else None
+        values[[0, *memory.lags]] = memory.readout.full(len(memory.lags) + 1)
+        return ArrayKernel(tuple(map(float, values))) if values.any() else None
+    one = len(memory.kernel) == 1 and memory.readout == Linear()
+    return memory.kernel[0] if one else None
 
 
 def modes_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,36 +87,68 @@ def recurrence_floor(values: np.ndarray, pairs: int) -> Floor:
 
 def floor_of(target: AbstractTarget, model: Mapping[str, Any], length: int) -> Floor:
     """The floor of a model, by the fields of its spec, on sequences of `length` tokens."""
-    kernel = linear_kernel(target)
-    variance = getattr(getattr(unnamed(target), "inputs", None), "variance", 1.0)
-    if kernel is not None and model.get("kind") == "filter":
-        missed = kernel.values(length)[int(model.get("taps", 16)) :]
-        return Floor(float(variance * np.sum(missed**2)), 0.0)
-    numbers = _numbers(target, kernel, model, length, variance)
-    if numbers is None or numbers.possible is None or numbers.constant:
-        return Floor(why=UNKNOWN if numbers is None else (numbers.note or UNKNOWN))
-    rounded = numbers.floor or numbers.possible
-    return Floor(numbers.possible, max(0.0, rounded - numbers.possible), numbers.note)
+    kernel, spec = linear_kernel(target), read_model(model)
+    if kernel is not None:
+        found = _linear(kernel, _variance(target), spec, target.read.rows(length))
+        if found is not None:
+            return found
+    memory = unnamed(target)
+    if isinstance(memory, FixedMemory) and isinstance(spec, ModelSpec):
+        need = copies_needed(target)
+        if need is not None and _copies(spec, memory, need[0], length):
+            numbers = copied_numbers(target, spec.heads, spec.hidden, length, normalised=False)
+            return _floor(numbers, math.inf)
+    return Floor(why=UNKNOWN)
 
 
-def _numbers(
-    target: AbstractTarget, kernel: AbstractKernel | None, model: Mapping[str, Any], length: int,
-    variance: float,
-) -> Numbers | None:  # fmt: skip
-    spec = read_model(model)
-    if isinstance(spec, PartSpec):  # of the baselines only bare heads
-        if kernel is None or spec.kind != "heads":
-            return None
-        kind, heads = spec.options["bias"].kind, spec.options["heads"]
-        return kernel_numbers(kernel, kind, heads, length, variance) if kind in DECAYS else None
-    if kernel is not None and _adds_up(spec):
-        return kernel_numbers(kernel, spec.bias.kind, spec.heads, length, variance, residual=True)
-    try:
-        if isinstance(unnamed(target), FixedMemory) and _copies(spec, target, length):
-            return copied_numbers(target, spec.heads, spec.hidden, length)
-    except (InputError, TypeError, KeyError):
+def _variance(target: AbstractTarget) -> float:
+    """Of independent tokens of one number."""
+    memory: Any = unnamed(target)
+    return float(memory.inputs.variance)
+
+
+def _linear(
+    kernel: AbstractKernel, variance: float, spec: ModelSpec | PartSpec, rows: np.ndarray
+) -> Floor | None:
+    """Of a model that is linear in the tokens; None for others."""
+    if isinstance(spec, PartSpec) and spec.kind == "filter":
+        energy = variance * kernel.values(int(rows.max()) + 1) ** 2
+        beyond = [energy[spec.options["taps"] : row + 1].sum() for row in rows]
+        return Floor(float(np.mean(beyond)), 0.0)
+    # under softmax a head is another kernel at every position: one position only
+    if len(rows) != 1:
         return None
-    return None
+    window = int(rows[0]) + 1
+    if isinstance(spec, PartSpec):  # of the other baselines only bare heads
+        options = spec.options
+        if spec.kind != "heads" or not _weighs(options["bias"].kind, options["normaliser"].kind):
+            return None
+        bias, heads, residual = options["bias"].kind, options["heads"], False
+    elif _adds_up(spec):
+        bias, heads, residual = spec.bias.kind, spec.heads, True
+    else:
+        return None
+    values = kernel.values(window)
+    if not values[residual:].any():  # nothing for heads to do
+        return Floor(0.0, 0.0)
+    unseen = 0.0
+    if not residual:  # x_t counts: a head that sees it must not disturb it, others cannot answer it
+        sees = family(bias).first_lag == 0
+        unseen = 0.0 if sees else variance * float(values[0] ** 2)
+        kernel = ArrayKernel(tuple(map(float, values))) if sees else kernel
+    numbers = kernel_numbers(kernel, bias, heads, window, variance, residual=residual)
+    return _floor(numbers, variance * float((values**2).sum()), unseen)
+
+
+def _floor(numbers: Numbers, constant: float, unseen: float = 0.0) -> Floor:
+    """From the numbers of an arm and what it does not count; the best constant, whose risk is
+    given, is in every model.
+    """
+    if numbers.possible is None or numbers.constant:
+        return Floor(why=numbers.note or UNKNOWN)
+    possible = min(numbers.possible + unseen, constant)
+    rounded = min((numbers.floor or 0.0) + unseen, constant)
+    return Floor(possible, max(0.0, rounded - possible), numbers.note)
 
 
 def _plain(spec: ModelSpec) -> bool:
@@ -122,19 +160,22 @@ def _plain(spec: ModelSpec) -> bool:
 def _adds_up(spec: ModelSpec) -> bool:
     """Is the answer a sum of decays and of x_t, each with a coefficient of its own?"""
     linear = spec.ffn.kind == "none" and spec.readout == "linear"
-    weighs = spec.normaliser.kind in ("softmax", "none") and spec.bias.kind in DECAYS
-    return _plain(spec) and linear and weighs
+    return _plain(spec) and linear and _weighs(spec.bias.kind, spec.normaliser.kind)
 
 
-def _copies(spec: ModelSpec, target: AbstractTarget, length: int) -> bool:
-    """Does the model hold the weights of `copied_numbers`? Its tables reach every lag, its stream
-    has room for x_t and each copy, each head carries a token, and ReLU reads them out.
+def _weighs(bias: str, normaliser: str) -> bool:
+    """Is each head a decay up to a factor?"""
+    return normaliser in ("softmax", "none") and bias in DECAYS
+
+
+def _copies(spec: ModelSpec, memory: FixedMemory, copies: int, length: int) -> bool:
+    """Does the model hold the weights of `copied_numbers`, but for heads and neurons? Its tables
+    reach every lag, its stream has room for x_t and each copy, each head carries a token, and ReLU
+    reads them out.
     """
     if not _plain(spec) or spec.bias.kind != "table" or spec.bias.options["window"] < length:
         return False
-    copies, _ = copies_needed(target)
-    dim = unnamed(target).dim
-    room = dim * (1 + copies) + (spec.readout == "linear")  # there the answer has a place too
+    room = memory.dim * (1 + copies) + (spec.readout == "linear")  # there the answer has a place
     carried = spec.head_dim or spec.width // spec.heads
     reads = spec.ffn.kind == "relu" and spec.normaliser.kind == "softmax"
-    return reads and spec.width >= room and carried >= dim
+    return reads and spec.width >= room and carried >= memory.dim
