@@ -200,8 +200,9 @@ def promised_length(folder: str | Path) -> int | None:
 def named_spaces(folder: str | Path) -> list[NamedSpace]:
     """The parts of the stream that a saved model names."""
     return [
-        NamedSpace(s["name"], *s["coordinates"], s["layer"], s["part"], s["holds"])
+        NamedSpace(s["name"], start, stop, s["layer"], s["part"], s["holds"])
         for s in read_config(Path(folder)).get("spaces", [])
+        for start, stop in [s["coordinates"]]
     ]
 
 
