@@ -163,10 +163,14 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def copied(tmp_path_factory):
-    """A static copy with three heads at most."""
+    """A static copy with four heads at most."""
     from headcount.web import asked, static_site
 
-    fits = [asked.AskFit(heads=n, certify=certify) for n in (2, 3) for certify in (False, True)]
+    fits = [
+        asked.AskFit(kernel="power:1.5", heads=n, certify=certify)
+        for n in (3, 4)
+        for certify in (False, True)
+    ]
     few = [("catalogue", {}), *(("fit", fit.to_plain()) for fit in fits)]
     few += [("memory", asked.AskMemory(memory=m).to_plain()) for m in static_site.MEMORIES]
     plan = asked.AskPlan(tol=static_site.TOL, length=static_site.LENGTH)

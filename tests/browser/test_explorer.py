@@ -35,18 +35,19 @@ def test_every_page_opens_without_a_fault(window, page):
 
 
 def test_the_slider_moves_the_figure_and_the_address(window):
-    window.open("heads?kernel=lag%3A2&heads=2")
+    window.open("heads?heads=3")
     before, error = window.one(CURVE).get_attribute("d"), window.text("#error")
     window.type("#heads", Keys.ARROW_RIGHT)
-    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "the answer stayed")
+    window.until(lambda: window.text("#answer").startswith("4 lin heads"), "the answer stayed")
     window.settle()
     assert window.one(CURVE).get_attribute("d") != before
     assert window.text("#error") != error
-    assert window.driver.current_url.endswith("#/heads")  # lag:2 and 3 heads are the defaults
+    assert window.text("#brief").startswith(f"Error {window.text('#error')} in l1")
+    assert window.driver.current_url.endswith("#/heads")  # power:1.5 and 4 heads are the defaults
     window.driver.back()
-    window.until(lambda: window.text("#answer").startswith("2 lin heads"), "back did nothing")
+    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "back did nothing")
     window.driver.forward()
-    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "forward did nothing")
+    window.until(lambda: window.text("#answer").startswith("4 lin heads"), "forward did nothing")
     assert window.faults() == []
 
 
@@ -65,7 +66,7 @@ def test_how_many_lags_exist_can_be_chosen(window):
 
 
 def test_a_format_that_does_well_by_chance_is_told(window):
-    window.open("heads")
+    window.open("heads?kernel=lag%3A2&heads=3")
     assert window.text("#chance").startswith("bfloat16: by chance.")
     assert "float32 loses" in window.text("#lost")
 
@@ -347,9 +348,9 @@ def test_messages_keep_names_and_use_the_words_of_the_page(window):
 
 
 def test_what_rounding_loses_and_what_suffices_is_told(window):
-    window.open("heads")
+    window.open("heads?kernel=lag%3A2&heads=3")
     assert "reach 4e18 and cancel: float32 loses" in window.text("#lost")
-    window.open("heads?bias=peak&heads=2")
+    window.open("heads?kernel=lag%3A2&bias=peak&heads=2")
     assert "One suffices" in window.text("#answer")
     assert not window.all("#lost")
 
@@ -441,14 +442,161 @@ def test_a_report_on_a_phone_says_what_scrolls(window, tmp_path):
         window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_the_arrow_keys_make_one_step_of_the_history_per_pause(window):
+    window.open("heads?heads=2")
+    for _ in range(3):
+        window.type("#heads", Keys.ARROW_RIGHT)
+    window.until(lambda: window.text("#answer").startswith("5 lin heads"), "the answer stayed")
+    window.driver.back()
+    window.until(lambda: window.text("#answer").startswith("2 lin heads"), "back did nothing")
+    assert window.faults() == []
+
+
+def test_how_many_heads_are_needed_is_answered_while_idle(window):
+    window.open("heads?kernel=lag%3A3&heads=2&budget=1000000000000")
+    window.until(lambda: ": 4; fewer are proved" in window.text("#needed"), "no answer")
+    assert "at most 1 % of the kernel" in window.text("#needed")
+    window.driver.find_element(By.XPATH, "//label[.='10 %']").click()
+    window.until(lambda: "at most 10 %" in window.text("#needed"), "another share was not taken")
+    assert "below=10" in window.driver.current_url
+    assert window.faults() == []
+
+
+def test_what_no_number_of_heads_can_is_said_of_all(window):
+    window.open("heads?kernel=lag%3A2&heads=4&budget=1000")
+    told = "No number of heads has an error of at most 1 % of the kernel"
+    window.until(lambda: window.text("#needed").startswith(told), "no word of it")
+    window.driver.find_element(By.XPATH, "//label[.='10 %']").click()
+    window.until(lambda: "Smallest number" in window.text("#needed"), "it stayed")
+    assert window.faults() == []
+
+
+def test_a_lag_far_back_is_in_the_picture(window):
+    window.open("heads?kernel=lag%3A99&bias=table&heads=1")
+    tops = window.run(
+        "return [...document.querySelectorAll('#answer + .card circle')]"
+        ".map(dot => +dot.getAttribute('cy'))"
+    )
+    assert len(tops) > 100
+    assert min(tops) < 0.5 * max(tops)
+    told = window.text("#answer") + window.text("main")
+    assert "no sum can do better" in told
+    assert "promised: does not apply" in told  # beside errors of 0
+    assert "All of them" not in told
+
+
+def test_what_is_known_where_no_bound_is_above_zero(window):
+    window.open("heads?kernel=lag%3A2&heads=3")
+    assert window.text("#claim").startswith("No error is the smallest: 3 such heads")
+    window.open("heads?kernel=lag%3A2&heads=2")
+    assert "this sum is optimal" in window.text("#claim")
+    window.open("heads?kernel=power%3A1.0&heads=2")
+    assert "only the window counts" in window.text("#notes")
+    few = window.driver.find_element(By.XPATH, "//label[.='Lags that exist']/../select")
+    assert few.find_element(By.CSS_SELECTOR, "option").text == "1024 (not summable)"
+    assert window.faults() == []
+
+
+def test_a_sketch_is_no_worse_than_the_fit_with_fewer_heads(window):
+    window.open("heads?kernel=exp%3A0.15&bias=log&heads=5")
+    five = float(window.text("#error"))
+    window.run(
+        "const before = window.fetch;"
+        "window.fetch = (address, options) => String(address).endsWith('/fit')"
+        " ? new Promise(done => setTimeout(done, 4000)).then(() => before(address, options))"
+        " : before(address, options);"
+    )
+    window.type("#heads", Keys.ARROW_RIGHT)
+    window.until(lambda: "goes on" in window.text("#answer"), "no sketch")
+    sketched = float(window.text("#error"))
+    assert sketched <= five
+    if "at most" in window.text("#brief"):
+        assert "The heads of the fit with 5" in window.text("#claim")
+    window.settle()
+    assert window.faults() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("heads?budget=abc", "Budget “abc”: expected a number above 0, or nothing."),
+        ("heads?heads=abc", "Heads “abc”: expected a whole number of at least 1 and at most 64."),
+        ("plan?tol=abc", "Largest error allowed “abc”: expected a number above 0."),
+        ("model?folder=nosuch", "Folder 'nosuch'; expected a folder with a saved model;"),
+    ],
+)
+def test_an_address_that_is_wrong_is_told_in_one_line(window, address, told):
+    window.open(address)
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    assert window.text("[role=alert]").startswith(told)
+    assert all("422" in fault for fault in window.faults())
+
+
+def test_a_message_goes_with_its_question(window):
+    window.open("heads?kernel=pwer%3A1")
+    window.until(lambda: window.all("[role=alert]"), "no message")
+    window.run(
+        "const before = window.fetch; window.fetch = (...given) =>"
+        " new Promise(done => setTimeout(done, 3000)).then(() => before(...given));"
+    )
+    window.type("input[aria-label='Kernel as text']", *ALL, Keys.BACKSPACE, Keys.TAB)
+    window.until(lambda: not window.all("[role=alert]"), "the message stayed")
+    assert not window.all("#answer")  # it went before an answer came
+    window.settle()
+    window.faults()  # the browser's own line about 422
+
+
+def test_slider_and_figure_are_on_a_phone_together(window):
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    window.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        window.open("heads")
+        window.run("document.querySelector('#answer + .card').scrollIntoView({block: 'end'})")
+        seen = window.run(
+            "return ['#heads', '#brief', '#answer + .card svg'].map(css => {"
+            " const box = document.querySelector(css).getBoundingClientRect();"
+            " return box.top >= 0 && box.bottom <= innerHeight; })"
+        )
+        assert seen == [True, True, True]
+        assert window.text("#brief").startswith("Error 0.132 in l1")
+    finally:
+        window.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_plan_calls_models_by_all_their_biases(window):
+    window.open("plan?memory=recall%3Apairs%3D2%2Csymbols%3D3&tol=0.1")
+    assert "bias table (T5)" in window.text("#answer")
+    assert "in float64" in window.text("#answer")
+    assert "peak+lin" in window.text("table.cards")
+    assert "lin (ALiBi)" not in window.text("table.cards")
+    assert "common parts come before small size" in window.text("#why-taken")
+    assert "recommended" in window.text("main figure .legend")
+    assert window.faults() == []
+
+
+def test_tokens_are_named_and_promises_end(window):
+    window.open("model?memory=recall%3Apairs%3D4&tol=0.1")
+    steps = window.text("#steps")
+    assert "It holds token" in steps
+    assert "(exactly: token" in steps
+    assert "0, 0, 0" not in window.text("main")
+    window.open("model?folder=lag1")
+    assert "up to 16 tokens" in window.text("#longest")
+    assert "memory_1" in window.text("#answer")
+    assert window.text("#moment").startswith("Token 16:")
+    window.open("model?folder=lag1&sequence=" + "+".join("1" for _ in range(20)))
+    assert "20 tokens" in window.text("#too-long")
+    assert window.faults() == []
+
+
 def test_a_static_copy_answers_from_its_files(window, static):
     window.driver.get("about:blank")
     window.driver.get(f"{static}#/heads")
     window.settle()
     assert "static copy" in window.text("#static-note")
     window.type("#heads", Keys.ARROW_LEFT)
-    window.until(lambda: window.text("#answer").startswith("2 lin heads"), "nothing moved")
-    assert window.one("#heads").get_attribute("max") == "3"  # as far as it was computed
+    window.until(lambda: window.text("#answer").startswith("3 lin heads"), "nothing moved")
+    assert window.one("#heads").get_attribute("max") == "4"  # as far as it was computed
     window.driver.get(f"{static}#/heads?kernel=lag%3A9")
     window.until(lambda: "examples only" in window.text("[role=alert]"), "no word of it")
     assert window.faults() == []

@@ -12,10 +12,11 @@ import pytest
 
 import headcount as hc
 from headcount.construct import method as method_module
+from headcount.construct import plan_words
 from headcount.construct.impossible import accepted
 from headcount.construct.plan_minimum import chain_minimum
-from headcount.construct.plan_record import Minimum
-from headcount.core.claims import Readout, Sense, Status
+from headcount.construct.plan_record import Minimum, Need
+from headcount.core.claims import Precision, Readout, Sense, Status
 from headcount.core.errors import InputError
 from headcount.memory.kernels import ArrayKernel, Lag
 from headcount.memory.named.pointer_chain import PointerChain
@@ -154,6 +155,47 @@ def test_one_head_as_a_code_where_a_sum_of_decays_needs_more():
     assert (coded.construction, coded.architecture.width) == ("coded", 15)
     assert made.recommended.needs == ()
     assert made.recommended.familiar == "T5"
+
+
+def test_a_row_is_called_by_the_biases_of_all_its_layers():
+    made = planned(*QUICK[1])  # the first of its two layers looks one token back, by a peak
+    lin = next(row for row in made.rows if row.bias == "lin")
+    assert [layer.attention.bias.kind for layer in lin.draft.model.layers] == ["peak", "lin"]
+    assert lin.biases == ("peak", "lin")
+    assert lin.familiar is None
+    assert plan_words.named(lin) == "peak+lin"
+    assert Need.PEAK in lin.needs
+    best = made.recommended  # common parts before small size
+    assert best.needs == ()
+    assert best.parameters > lin.parameters
+    told = made.to_json("recall")["familiar"]["ALiBi"]
+    assert told == {"planned_by": "lin", "rows": [], "reason": told["reason"]}
+    assert "another bias (peak)" in told["reason"]
+
+
+def test_a_peak_in_one_layer_is_no_standard_part():
+    made = hc.plan("recall:pairs=2,symbols=3", 0.05, length=16, standard=True)
+    (lin,) = [row for row in made.rows if row.bias == "lin"]
+    assert (lin.reachable, lin.architecture) == (None, None)
+    assert "takes our own peak" in lin.reason
+    assert made.recommended.bias == "table"
+    assert "with lin (ALiBi) none was found" in made.words()
+
+
+def test_rows_of_one_layer_say_so_beside_deeper_ones():
+    made = planned("fixed:lags=3", 0.1, 64)
+    undecided = [row for row in made.rows if row.architecture is None]
+    assert {row.layers_asked for row in undecided} <= {1, None}
+    for row in undecided:
+        asked = "–" if row.layers_asked is None else str(row.layers_asked)
+        assert plan_words.cells(row)[2] == asked
+
+
+def test_what_the_errors_of_a_plan_are():
+    made = planned(*QUICK[1])
+    assert plan_words.measure(made) == "is promised in float64 or was seen in float32"
+    wide = dataclasses.replace(made, precision=Precision.FLOAT64)
+    assert plan_words.measure(wide) == "is promised in float64"
 
 
 def test_the_fewest_layers_of_a_pointer_chain_are_proved():

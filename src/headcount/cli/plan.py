@@ -60,8 +60,8 @@ def show(target: str, made: "Plan", standard: bool = False) -> None:
     console.print()
     console.print(table(made))
     tell(
-        f"error: the largest difference from the target (sup error) that is promised or was seen,"
-        f" in {made.precision}, on up to {made.length} tokens"
+        f"error: the largest difference from the target (sup error) that"
+        f" {plan_words.measure(made)}, on up to {made.length} tokens"
     )
     tell("*  on the front: no other row is as good in every size and in error")
     for number, text in enumerate(plan_words.footnotes(made)[0], start=1):

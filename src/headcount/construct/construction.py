@@ -15,6 +15,7 @@ from headcount.core.claims import Precision, Status
 from headcount.core.plural import counted
 from headcount.core.refs import Ref
 from headcount.memory.target import AbstractTarget, short_sequence
+from headcount.model.attention import Attention
 from headcount.model.card import NamedSpace
 from headcount.model.cost import count_parameters
 from headcount.model.save import save
@@ -43,20 +44,31 @@ class Architecture:
     @classmethod
     def of(cls, model: Transformer) -> "Architecture":
         layers = model.layers
-        heads = tuple(
-            layer.attention.heads if np.any(np.asarray(layer.attention.w_out)) else 0
-            for layer in layers
-        )
+        heads = tuple(_heads(layer.attention) for layer in layers)
         neurons = tuple(_neurons(layer.ffn) for layer in layers)
-        busy = [layer.attention for layer, h in zip(layers, heads, strict=True) if h] or [
-            layers[-1].attention
-        ]
+        busy = _busy(model)
         kinds = [
             _joined(getattr(a, part).kind for a in busy) for part in ("bias", "score", "normaliser")
         ]
         return cls(
             len(layers), max(heads), max(neurons), busy[0].w_value.shape[2], heads, neurons, *kinds
         )
+
+    @staticmethod
+    def biases_of(model: Transformer) -> tuple[str, ...]:
+        """The biases of the layers whose heads write, each once, in the order of the layers."""
+        return tuple(dict.fromkeys(attention.bias.kind for attention in _busy(model)))
+
+
+def _heads(attention: Attention) -> int:
+    """Heads that write anything."""
+    return attention.heads if np.any(np.asarray(attention.w_out)) else 0
+
+
+def _busy(model: Transformer) -> list[Attention]:
+    """The attention of the layers whose heads write; of the last layer where none does."""
+    every = [layer.attention for layer in model.layers]
+    return [attention for attention in every if _heads(attention)] or every[-1:]
 
 
 def _joined(kinds: Any) -> str:

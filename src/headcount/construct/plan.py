@@ -39,7 +39,7 @@ from headcount.construct.draft import (
 from headcount.construct.impossible import accepted
 from headcount.construct.method import AbstractMethod, methods
 from headcount.construct.plan_minimum import minima
-from headcount.construct.plan_record import SOFTMAX, T5_EXACT, Plan, Row, front_of
+from headcount.construct.plan_record import SOFTMAX, T5_EXACT, Need, Plan, Row, front_of
 from headcount.construct.plan_verdict import (
     NOTHING_FOUND,
     any_readout,
@@ -91,7 +91,8 @@ def plan(
             continue
         say(f"{method.kind}, bias {request.bias}")
         probe = probe or [sampled(built, request)]
-        rows.append(_row(built, method, request, probe[0]))
+        row = _row(built, method, request, probe[0])
+        rows.append(_uncommon(row) if standard and Need.PEAK in row.needs else row)
     require(
         rows,
         f"no construction serves {built.kind}" + (" with standard parts" if standard else ""),
@@ -157,7 +158,7 @@ def _worthwhile(rows: list[Row], method: AbstractMethod, request: Request) -> bo
 
 def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe: Probe) -> Row:
     kind = (request.bias, method.attention, request.normaliser, method.ref, method.kind)
-    row = Row(*kind, request)
+    row = Row(*kind, request, layers_asked=method.layers)
     try:
         draft = method.draft(target, request)
     except Unreachable as refusal:
@@ -181,6 +182,16 @@ def _row(target: AbstractTarget, method: AbstractMethod, request: Request, probe
         error_float32=_measured(target, draft, probe) if asked else None,
     )
     return reached(target, method, drafted)
+
+
+def _uncommon(row: Row) -> Row:
+    """A row asked for in standard parts whose draft takes a part of ours beside them: undecided."""
+    reason = f"{NOTHING_FOUND} with standard parts; the one that was found takes {Need.PEAK}"
+    return Row(
+        *(row.bias, row.attention, row.normaliser, row.source, row.construction, row.request),
+        reason=reason,
+        layers_asked=row.layers_asked,
+    )
 
 
 def _measured(target: AbstractTarget, draft: Draft, probe: Probe) -> float:

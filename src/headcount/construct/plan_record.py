@@ -63,6 +63,7 @@ class Row:
     error_float32: float | None = None  # measured
     claims: tuple[Claim, ...] = ()
     missing: tuple[str, ...] = ()  # fields of the scope that keep the claims silent
+    layers_asked: int | None = None  # its verdict is about so many layers; None: any number
 
     def __repr__(self) -> str:
         verdict = {True: "reaches", False: "out of reach", None: "undecided"}[self.reachable]
@@ -80,6 +81,15 @@ class Row:
         )
 
     @property
+    def biases(self) -> tuple[str, ...]:
+        """The biases of all layers, each once: a construction may take another one beside `bias`
+        that was asked for. Where there is no model yet, the one that was asked for.
+        """
+        if self.draft is None:
+            return (self.bias,)
+        return Architecture.biases_of(self.draft.model)
+
+    @property
     def softmax(self) -> bool:
         return self.request.normaliser in SOFTMAX
 
@@ -91,7 +101,7 @@ class Row:
             found.append(Need.NO_SOFTMAX)
         elif self.request.normaliser != "softmax":
             found.append(Need.SINK)
-        if self.bias == "peak" or "peak-tmx" in self.attention:
+        if "peak" in self.biases or "peak-tmx" in self.attention:
             found.append(Need.PEAK)
         if self.request.normaliser == "softmax" and self._of_one_length:
             found.append(Need.ONE_LENGTH)
@@ -108,11 +118,15 @@ class Row:
 
     @property
     def familiar(self) -> str | None:
-        """The name that people know it by; T5 tells the first lags apart one by one, no more."""
-        if self.bias == "table":
+        """The name that people know it by, where all layers have it; T5 tells the first lags apart
+        one by one, no more.
+        """
+        if len(self.biases) > 1:
+            return None
+        if self.biases == ("table",):
             few = self.draft is not None and _table_length(self.draft) <= T5_EXACT
             return "T5" if few else None
-        return next((name for name, bias in FAMILIAR.items() if bias == self.bias), None)
+        return next((name for name, bias in FAMILIAR.items() if (bias,) == self.biases), None)
 
     @property
     def worst(self) -> float:
@@ -144,10 +158,12 @@ class Row:
             certificate = {"claim": str(first.words()), **told}
         return {
             "bias": self.bias,
+            "biases": list(self.biases),
             "attention": self.attention,
             "normaliser": self.normaliser,
             "layers": a.layers if a else None,
             "heads": a.heads if a else None,
+            "layers_asked": self.layers_asked,
             "width": a.width if a else None,
             "stream": a.stream if a else None,
             "parameters": self.parameters,
@@ -253,8 +269,13 @@ class Plan:
 
     def unplanned(self, name: str) -> str:
         """Why no row is reachable with the bias of this name; empty where one is."""
-        rows = [self.rows[i] for i in self.numbers(FAMILIAR[name])]
+        bias = FAMILIAR[name]
+        rows = [self.rows[i] for i in self.numbers(bias)]
         if not rows:
+            mixed = [row.biases for row in self.rows if bias in row.biases]
+            beside = ", ".join(dict.fromkeys(b for kinds in mixed for b in kinds if b != bias))
+            if beside:
+                return f"every model found with it has layers with another bias ({beside})"
             return NOT_PLANNED.get(name, "no construction with this bias serves the target")
         if name == "T5" and any(row.reachable for row in rows):
             exact = any(row.reachable and row.familiar == name for row in rows)
@@ -262,8 +283,8 @@ class Plan:
         return "" if any(row.reachable for row in rows) else rows[0].reason
 
     def numbers(self, bias: str | None) -> list[int]:
-        """Which rows have this bias."""
-        return [i for i, row in enumerate(self.rows) if row.bias == bias]
+        """Which rows have this bias and no other."""
+        return [i for i, row in enumerate(self.rows) if row.biases == (bias,)]
 
     def command(self, target: str) -> str:
         """How to build the recommended row."""

@@ -4,6 +4,8 @@ import html as escaping
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headcount.core.claims import Precision
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -20,9 +22,9 @@ def counted(count: int, noun: str, capital: bool = False) -> str:
 
 
 def named(row: "Row") -> str:
-    """`RoPE`, `lin (ALiBi)`: the bias by the name that people know."""
+    """`RoPE`, `lin (ALiBi)`: the bias by the name that people know; `peak+lin` in two layers."""
     if row.familiar is None:
-        return row.bias
+        return "+".join(row.biases)
     return row.familiar if row.familiar.lower() == row.bias else f"{row.bias} ({row.familiar})"
 
 
@@ -87,11 +89,19 @@ def cells(row: "Row") -> list[str]:
     kind = "–"
     if row.softmax:  # "softmax-bos" under the heading "softmax" is "bos"
         kind = row.request.normaliser.removeprefix("softmax").removeprefix("-") or "plain"
-    sizes = ["–"] * 4 if a is None else [str(a.layers), str(a.heads), str(a.width)]
+    asked = "–" if row.layers_asked is None else str(row.layers_asked)
+    sizes = [asked, *["–"] * 3] if a is None else [str(a.layers), str(a.heads), str(a.width)]
     if a is not None:
         count = row.parameters or 0
         sizes.append(str(count) if count < 1_000_000 else f"{count:.0e}")
     return [named(row), kind, *sizes, "–" if a is None else f"{row.worst:.2g}", verdict]
+
+
+def measure(plan: "Plan") -> str:
+    """What the errors of the table are: promises are those of float64."""
+    wide = plan.precision is Precision.FLOAT64
+    promised = f"is promised in {Precision.FLOAT64}"
+    return promised if wide else f"{promised} or was seen in {plan.precision}"
 
 
 def remarks(row: "Row") -> list[str]:
@@ -165,7 +175,7 @@ def figure(plan: "Plan") -> "Figure":
                 drawn(rows, "o", color=f"C{number}", fillstyle=fill, label=label)
     axes.axhline(plan.tol, color="0.3", linewidth=0.8, label="tolerance")
     axes.set(
-        xscale="log", yscale="log", xlabel="parameters", ylabel=f"largest error ({plan.precision})",
+        xscale="log", yscale="log", xlabel="parameters", ylabel="largest error promised or seen",
         title=f"{plan.target.kind}, tolerance {plan.tol:g}",
     )  # fmt: skip
     axes.xaxis.set_minor_formatter(LogFormatter())  # 20, not 2 x 10^1: those run into each other

@@ -72,8 +72,8 @@ def save(
     first: int = 1,
 ) -> Path:
     """Write the four files; the folder appears whole or not at all. `spaces` name parts of the
-    stream, for whoever looks inside; `length` is that of the sequences it was made for, `example`
-    the tokens of one, which `run.py` tries; positions before the `first` have no promise.
+    stream, for whoever looks inside; `length` is that of the longest sequences it was made for,
+    `example` the tokens of one, which `run.py` tries; positions before the `first` have no promise.
     """
     folder = Path(folder)
     require(length is None or length > 0, f"length {length}", "1 or more", "leave it out")
@@ -84,6 +84,8 @@ def save(
         config["spaces"] = [space.to_json() for space in spaces]
     if first > 1:
         config["first_position"] = first
+    if length is not None:
+        config["length"] = length
     parts = class_names(config)
     tokens = tokens_in_words(model)
     drawn = max(SAMPLED + min(reach(model), FARTHEST), first)
@@ -158,7 +160,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             "a config written by save",
             "restore the file",
         ) from None
-    beside = ("spaces", "first_position")
+    beside = ("spaces", "first_position", "length")
     _keys(config, ("format", "model", *beside), "config.json", optional=beside)
     require(
         config["format"] == FORMAT and not isinstance(config["format"], bool),
@@ -173,19 +175,35 @@ def read_config(folder: Path) -> dict[str, Any]:
         "names with coordinates, layer, part and holds",
         "restore config.json",
     )
-    first = config.get("first_position", 1)
-    require(
-        isinstance(first, int) and not isinstance(first, bool) and first >= 1,
-        f"config.json has the first position {shown(first)}",
-        "a whole number from 1 on",
-        "restore config.json",
-    )
+    for key in ("first_position", "length"):
+        found = config.get(key, 1)
+        require(
+            isinstance(found, int) and not isinstance(found, bool) and found >= 1,
+            f"config.json has the {key.replace('_', ' ')} {shown(found)}",
+            "a whole number from 1 on",
+            "restore config.json",
+        )
     return config
 
 
 def first_position(folder: str | Path) -> int:
     """From which position on the answers of a saved model are promised."""
     return int(read_config(Path(folder)).get("first_position", 1))
+
+
+def promised_length(folder: str | Path) -> int | None:
+    """Up to how many tokens the answers of a saved model are promised; None: it does not say."""
+    length = read_config(Path(folder)).get("length")
+    return None if length is None else int(length)
+
+
+def named_spaces(folder: str | Path) -> list[NamedSpace]:
+    """The parts of the stream that a saved model names."""
+    return [
+        NamedSpace(s["name"], start, stop, s["layer"], s["part"], s["holds"])
+        for s in read_config(Path(folder)).get("spaces", [])
+        for start, stop in [s["coordinates"]]
+    ]
 
 
 def _names_a_space(space: Any) -> bool:

@@ -22,6 +22,9 @@ from headcount.web.views.plain_numbers import rows, short, short_one
 
 DENSE_LAGS = 96  # one by one up to here, then thinned
 FAR_LAGS = 48
+MOST_LAGS = 400  # shown
+SMOOTH = 0.02  # of a curve's largest value: how far a line between shown lags may be off
+SILENT = 1e-12  # of the largest value of all: a curve below it is none to look at
 COLLISION_LAGS = 48
 MOST_VECTORS = 4
 SHAPES = {"peak": Peak, "table": Table, "rope": Rotary}
@@ -35,6 +38,8 @@ def heads_view(asked: AskFit) -> dict[str, Any]:
     return {
         **result.to_json(),
         "seconds": None,  # an answer may come from memory: the page measures its own time
+        "lags_judged": lags_judged(result),
+        "infimum_zero": infimum_zero(result),
         "curves": curves(asked.kernel, asked.bias, result.target, result.drawn(), drawn),
         "evidence": None if bound is None else evidence(bound),
         "collision": None if bound is None else collision(result, drawn),
@@ -45,12 +50,14 @@ def curves(
     kernel: Any, bias: str, target: np.ndarray, fit: np.ndarray, heads: np.ndarray
 ) -> dict[str, Any]:
     """What is drawn: target and fit [S], heads [S, H], on the lags that are shown."""
-    lags = shown_lags(len(target))
+    left = target - fit
+    lags = shown_lags(np.stack([target, left, *heads.T]))
     return {
         "first": first_lag(kernel, bias),
         "lags": lags.tolist(),
         "kernel": short(target[lags]),
         "fit": short(fit[lags]),
+        "residual": short(left[lags]),
         "heads": rows(heads[lags].T),
     }
 
@@ -98,11 +105,41 @@ def first_lag(kernel: Any, bias: str) -> int:
     return max(family(bias).first_lag, int(singular))
 
 
-def shown_lags(length: int) -> np.ndarray:
-    """All lags at first, then ever fewer.  [S]"""
+def lags_judged(result: KernelFit) -> int | None:
+    """How many lags count where nobody asked for an end: a kernel whose sum has none is cut. None:
+    as asked."""
+    cut = result.window is None and not result.errors.tail.included
+    return result.problem.length if cut else None
+
+
+def infimum_zero(result: KernelFit) -> bool:
+    """Do so many heads come as close to the kernel as one likes? No lower bound is above 0 then."""
+    free = math.isinf(result.problem.budget)
+    return result.bias in DECAYS and free and result.problem.interpolated_by(result.heads)
+
+
+def shown_lags(curves: np.ndarray) -> np.ndarray:
+    """All lags at first, then ever fewer; and wherever a line between two of them would hide what
+    one of the curves [C, S] does, the lag where it does with its neighbours.  [S']
+    """
+    length = curves.shape[1]
     far = np.geomspace(DENSE_LAGS, max(length - 1, DENSE_LAGS), FAR_LAGS).round().astype(int)
     lags = np.union1d(np.arange(min(length, DENSE_LAGS)), far)
-    return lags[lags < length]
+    lags, places = lags[lags < length], np.arange(length)
+    largest = np.abs(curves).max(axis=1, initial=0.0)
+    heard = (largest > SILENT * largest.max(initial=0.0)) & np.isfinite(largest)
+    loud = curves[heard] / largest[heard, None]
+    while len(loud) and len(lags) < MOST_LAGS:
+        drawn = np.stack([np.interp(places, lags, curve[lags]) for curve in loud])
+        off = np.abs(loud - drawn).max(axis=0)  # [S]
+        worst = [g[np.argmax(off[g])] for g in np.split(places, lags[1:])]
+        missed = sorted((at for at in worst if off[at] > SMOOTH), key=lambda at: -off[at])
+        if not missed:
+            break
+        new = np.array(missed[: max(1, (MOST_LAGS - len(lags)) // 3)])
+        around = np.concatenate([new - 1, new, new + 1])
+        lags = np.union1d(lags, around[(0 <= around) & (around < length)])
+    return lags
 
 
 def head_curves(result: KernelFit, length: int) -> np.ndarray:

@@ -13,7 +13,8 @@ import * as studies from "./pages/studies.js";
 const PAGES = { memory, heads, plan, model, runs, studies, data };
 const main = document.getElementById("main"), nav = document.getElementById("nav");
 const SEEN = { seen: true }; // marks an address that was shown: gone back to, it keeps its place
-let offered = Object.keys(PAGES), catalogue = null, current = null, moving = false;
+const PAUSE = 1000; // ms without a move, after which a slider's next move is another step of the history
+let offered = Object.keys(PAGES), catalogue = null, current = null, moving = null, resting = null;
 
 function address(page, state) {
   const kept = Object.entries(state).filter(([k, v]) => v !== "" && v !== null && v !== undefined && String(v) !== String(PAGES[page].defaults[k]));
@@ -34,18 +35,21 @@ const context = {
   get catalogue() { return catalogue; },
   go(page, state = {}) { location.hash = address(page, { ...PAGES[page].defaults, ...state }); },
   link(page, state = {}) { return address(page, { ...PAGES[page].defaults, ...state }); },
-  // a slider on the move (`done` false) makes one step of the history, however far it goes
+  // a slider on the move (`done` false) makes one step of the history, however far it goes; let go ("rest")
+  // it may be moved on within a moment, as the arrow keys do
   update(state, done = true) {
-    const wanted = address(current, state);
-    if (wanted !== location.hash) history[moving ? "replaceState" : "pushState"](SEEN, "", wanted);
-    moving = !done;
+    const wanted = address(current, state), same = moving === "drag" || (moving === "rest" && done !== true);
+    if (wanted !== location.hash) history[same ? "replaceState" : "pushState"](SEEN, "", wanted);
+    clearTimeout(resting);
+    moving = done === true ? null : done === "rest" ? "rest" : "drag";
+    if (moving === "rest") resting = setTimeout(() => { moving = null; }, PAUSE);
   },
 };
 
 function show() {
   const { page, state } = read();
   const moved = page !== current;
-  moving = false;
+  moving = null;
   current = page;
   for (const link of nav.querySelectorAll("a")) {
     if (link.dataset.page === page) link.setAttribute("aria-current", "page");

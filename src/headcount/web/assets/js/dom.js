@@ -37,6 +37,20 @@ export function number(value, digits = 3) {
 /** A time in words: "81 ms", "2.4 s". */
 export const duration = (ms) => ms < 1000 ? `${Math.max(1, Math.round(ms))} ms` : `${number(ms / 1000, ms < 9950 ? 2 : 3)} s`;
 
+/** The number that a field or an address holds; where it is none, one line says what was expected. */
+export function wanted(text, name, { whole = false, least = null, above = null, most = null, none } = {}) {
+  const typed = String(text).trim(), value = Number(typed);
+  if (typed === "" && none !== undefined) return none;
+  const good = typed !== "" && Number.isFinite(value) && (!whole || Number.isInteger(value))
+    && (least === null || value >= least) && (above === null || value > above) && (most === null || value <= most);
+  if (good) return value;
+  const range = [least === null ? null : `at least ${least}`, above === null ? null : `above ${above}`, most === null ? null : `at most ${most}`].filter(Boolean).join(" and ");
+  throw new Error(`${name} “${typed.slice(0, 40)}”: expected a ${whole ? "whole " : ""}number${range ? ` of ${range}`.replace("of above", "above") : ""}${none === undefined ? "" : ", or nothing"}.`);
+}
+
+/** The first letter large. */
+export const capital = (text) => text ? text[0].toUpperCase() + text.slice(1) : text;
+
 let serial = 0;
 export const fresh = (stem) => `${stem}-${++serial}`;
 

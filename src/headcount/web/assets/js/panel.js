@@ -16,6 +16,7 @@ export function panel() {
    * A question `aside`, such as a download, leaves the answer as it is. */
   const run = async (work, aside = false) => {
     const earlier = aside ? [] : [...status.nextElementSibling?.children ?? []];
+    if (!aside) complain(null); // it was about an earlier question
     return asking(work, () => { for (const part of earlier) part.inert = true; });
   };
   return { status, error, say, complain, run };

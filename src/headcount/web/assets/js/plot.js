@@ -30,7 +30,7 @@ function ticks(low, high, log, room, whole = false) {
 }
 
 const tick = (v, log) => {
-  if (log && (v >= 1e4 || v < 1e-2)) return `1e${Math.round(Math.log10(v))}`;
+  if (log && (v >= 1e4 || v < 1e-2) && Math.abs(Math.log10(v) % 1) < 1e-9) return `1e${Math.round(Math.log10(v))}`;
   return number(v, 3).replace(/\.?0+e/, "e");
 };
 
@@ -101,7 +101,8 @@ function render({ options }, frame, legend, readout, held) {
     h("text", { x: (left + width - RIGHT) / 2, y: height - 4, "text-anchor": "middle" }, x.label),
     h("text", { x: 12, y: TOP + (height - TOP - BOTTOM) / 2, "text-anchor": "middle",
       transform: `rotate(-90 12 ${TOP + (height - TOP - BOTTOM) / 2})` }, y.label));
-  for (const s of shown) svg.append(...marks(s, px, py, x, y, ys, width));
+  const taken = []; // by names beside points
+  for (const s of shown) svg.append(...marks(s, px, py, x, y, ys, width, taken));
   replace(frame, svg, deep ? h("p", { class: "hint" }, "What stands on the axis is below it; see the numbers.") : null);
   replace(legend, shown.filter((s) => s.name && !s.unnamed).map((s) => h("li", {}, sample(s), s.name)));
   follow(svg, shown, px, readout, x, width);
@@ -116,14 +117,14 @@ function sample(s) {
     ? h("circle", { cx: 13, cy: 5, r: 3.5, fill: s.color }) : h("line", { x1: 1, x2: 25, y1: 5, y2: 5, ...line }));
 }
 
-function marks(s, px, py, x, y, ys, edge) {
+function marks(s, px, py, x, y, ys, edge, taken) {
   const points = s.x.map((v, i) => [v, s.y[i]])
     .filter(([a, b]) => b !== null && b !== undefined && (!x.log || a > 0) && (!y.log || b > 0));
   if (s.kind === "stem" || s.kind === "points") {
     return points.flatMap(([a, b]) => [
       s.kind === "stem" ? h("line", { x1: px(a), x2: px(a), y1: py(y.log ? ys[0] : 0), y2: py(b), stroke: s.color, "stroke-width": 1.4 }) : null,
       h("circle", { cx: px(a), cy: py(b), r: points.length > 60 ? 1.8 : s.size ?? 3, fill: s.color }),
-    ]).filter(Boolean).concat(labels(s, px, py, edge));
+    ]).filter(Boolean).concat(labels(s, px, py, edge, taken));
   }
   if (!points.length) return [];
   const d = points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("");
@@ -132,8 +133,7 @@ function marks(s, px, py, x, y, ys, edge) {
 }
 
 /** Names beside points, inside the frame; one that would lie on an earlier name goes above it. */
-function labels(s, px, py, edge) {
-  const taken = [];
+function labels(s, px, py, edge, taken) {
   return (s.labels ?? []).map((text, i) => {
     const wide = LETTER * text.length, x = Math.min(px(s.x[i]) + 9, edge - wide);
     let y = py(s.y[i]) - 9;
@@ -163,7 +163,8 @@ function follow(svg, shown, px, readout, x, width) {
  * (lag, weight, colour?) with weights up to 1. */
 export function arcs(title, x, position, reads, note, { colour = "var(--c1)", width: wished = 360 } = {}) {
   const width = Math.min(wished, Math.max(280, innerWidth - 70)); // drawn smaller, marks and words would shrink too
-  const height = 104, n = x.length, base = 74, t = position - 1;
+  const n = x.length, labelled = n <= width / 15 && x.every((v) => number(v).length <= 3), base = 74, t = position - 1;
+  const height = labelled ? 118 : 104;
   const px = (i) => n === 1 ? width / 2 : 10 + i * (width - 20) / (n - 1);
   const top = Math.max(...x.map(Math.abs), 1e-9);
   const told = reads.slice(0, 12).map(([lag, w]) => `lag ${lag}${w < 1 ? ` with weight ${number(w)}` : ""}`).join(", ");
@@ -173,25 +174,30 @@ export function arcs(title, x, position, reads, note, { colour = "var(--c1)", wi
     svg.append(lag === 0 ? h("circle", { cx: from, cy: base, r: 9, fill: "none", stroke, "stroke-width": 2, "stroke-opacity": faint })
       : h("path", { d: `M${from} ${base}C${from} ${base - 34 - Math.min(56, (from - to) * 0.35)} ${to} ${base - 34 - Math.min(56, (from - to) * 0.35)} ${to} ${base}`, fill: "none", stroke, "stroke-width": 2.4, "stroke-opacity": faint }));
   }
-  x.forEach((v, i) => svg.append(h("circle", { cx: px(i), cy: base, r: Math.max(1.5, 4.4 * Math.abs(v) / top), fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" }, h("title", {}, `x_${i + 1} = ${number(v)}`))));
+  x.forEach((v, i) => svg.append(h("circle", { cx: px(i), cy: base, r: Math.max(1.5, 4.4 * Math.abs(v) / top), fill: v > 0 ? "var(--c0)" : v < 0 ? "var(--c3)" : "var(--c6)" }, h("title", {}, `x_${i + 1} = ${number(v)}`)),
+    labelled ? h("text", { class: i === t ? "ink" : null, x: px(i), y: base + 27, "text-anchor": "middle" }, number(v)) : ""));
   svg.append(h("path", { d: `M${px(t)} ${base + 7}l5 8h-10z`, fill: "var(--ink)" }),
     h("text", { x: 4, y: height - 4 }, "older"), h("text", { class: "ink", x: width - 4, y: height - 4, "text-anchor": "end" }, note));
   return h("figure", {}, h("figcaption", {}, title), svg);
 }
 
-/** The four numbers on one logarithmic line: points and intervals, each with its name. */
+/** The four numbers on one logarithmic line: points and intervals, each with its name. One that is `vacuous` is
+ * no point, or the axis would be about it: an arrow says where it is. */
 export function numberLine(title, entries) {
   const frame = h("div", {});
   const made = h("figure", {}, h("figcaption", {}, title), frame);
   let width = 0;
   const draw = () => {
-    const values = entries.flatMap((e) => [e.low, e.value]).filter((v) => v > 0);
-    if (!values.length) { replace(frame, h("p", { class: "muted" }, "All of them are 0.")); return; }
+    const values = entries.filter((e) => !e.vacuous).flatMap((e) => [e.low, e.value]).filter((v) => v > 0);
+    if (!values.length) { // nothing to put on a logarithmic axis
+      replace(frame, h("ul", { class: "muted" }, entries.map((e) => h("li", {}, `${e.name}: ${e.told}`))));
+      return;
+    }
     let low = Math.min(...values) / 2, high = Math.max(...values) * 2;
     const clipped = high / low > 1e12;
     if (clipped) low = high / 1e12;
     const wide = Math.max(260, frame.clientWidth), narrow = wide < 480; // there, words stand above their line
-    const left = narrow ? 8 : 150, right = narrow ? 12 : 30 + 7 * Math.max(...entries.map((e) => e.value > 0 ? e.told.length : 0));
+    const left = narrow ? 8 : 150, right = narrow ? 12 : 30 + 7 * Math.max(...entries.map((e) => e.value > 0 && !e.vacuous ? e.told.length : 0));
     const row = narrow ? 42 : 32, height = entries.length * row + 30;
     const px = (v) => left + Math.log(Math.min(Math.max(v, low), high) / low) / Math.log(high / low) * (wide - left - right);
     const svg = h("svg", { viewBox: `0 0 ${wide} ${height}`, height, role: "img",
@@ -203,6 +209,12 @@ export function numberLine(title, entries) {
     entries.forEach((e, i) => {
       const mid = i * row + (narrow ? 30 : 18);
       svg.append(h("text", { class: "ink", x: 0, y: narrow ? mid - 14 : mid + 4 }, narrow ? `${e.name}: ${e.told}` : e.name));
+      if (e.vacuous) {
+        const end = wide - (narrow ? 12 : 16);
+        svg.append(h("path", { d: `M${left} ${mid}H${end - 9}m-3 -5l12 5l-12 5z`, stroke: e.color, "stroke-width": 1.6, "stroke-dasharray": "2 4", fill: e.color }));
+        if (!narrow) svg.append(h("text", { class: "ink", x: end - 20, y: mid - 6, "text-anchor": "end" }, e.told));
+        return;
+      }
       if (!(e.value > 0)) { if (!narrow) svg.append(h("text", { x: left, y: mid + 4 }, e.told)); return; }
       if (e.low !== undefined) {
         const from = e.low > 0 ? px(e.low) : left;

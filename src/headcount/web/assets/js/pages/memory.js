@@ -29,7 +29,7 @@ export function show(main, state, context, outer) {
   const seed = h("input", { type: "number", min: 0, max: 9999, value: state.seed, style: { width: "7em" },
     onchange: () => { Object.assign(state, { seed: seed.value || "0" }); context.update(state); Object.keys(cards).forEach(ask_); } });
   const at = h("input", { type: "range", min: 1, max: LENGTH, value: state.at || LENGTH, id: "at",
-    oninput: () => { move(false); }, onchange: () => { move(true); } });
+    oninput: () => { move(false); }, onchange: () => { move("rest"); } });
   const told = h("output", { for: "at" }, at.value);
   const move = (done) => {
     state.at = Number(at.value) === LENGTH ? "" : at.value;
@@ -81,14 +81,14 @@ function ruler(state, onchange) {
 const LETTERS = ["−1", "0", "+1"], FARTHEST = 24;
 
 function rule(state, onchange) {
-  const lags = state.rule.split("+").map(Number), hint = h("p", { class: "hint", role: "status", hidden: true });
+  const lags = state.rule.split("+").map(Number), hint = h("p", { class: "note", role: "status", hidden: true });
   return h("fieldset", { class: "field" }, h("legend", {}, "Lag by letter of the current token"),
     h("div", { class: "row" }, LETTERS.map((letter, i) => h("label", { style: { flex: "1" } }, `${letter} →`,
       h("input", { type: "number", min: 0, max: FARTHEST, value: lags[i] ?? 0, "aria-label": `lag for the letter ${letter}`, onchange: (e) => {
         const typed = e.target.value;
         e.target.value = lags[i] = Math.max(0, Math.min(FARTHEST, Math.round(Number(typed)) || 0));
         hint.hidden = e.target.value === typed;
-        hint.textContent = `A lag is a whole number from 0 to ${FARTHEST}: ${lags[i]} is used for ${letter}.`;
+        hint.textContent = `${typed ? `“${typed}”` : "Nothing"} is no whole number from 0 to ${FARTHEST}: ${lags[i]} is used for ${letter}.`;
         onchange(lags.join("+"));
       } })))), hint);
 }

@@ -1,11 +1,11 @@
 // Model: one model at work on one sequence, layer by layer.
 
 import { ask, isStatic, look } from "../api.js";
-import { chips, field, h, number, replace, select, table, term } from "../dom.js";
+import { chips, field, h, number, replace, select, table, term, wanted } from "../dom.js";
 import { sentence } from "../formula.js";
 import { panel } from "../panel.js";
 import { arcs, figure, heat } from "../plot.js";
-import { EXAMPLES, read } from "./plan.js";
+import { EXAMPLES, read, limits } from "./plan.js";
 
 export const title = "Model";
 export const defaults = { folder: "", memory: "fixed:lags=1", tol: "0.2", bias: "", theorem: "", normaliser: "", length: "16", sequence: "", seed: "0", step: "" };
@@ -46,7 +46,7 @@ export function show(main, state, context, outer) {
 
 async function follow(state, parts, result, context) {
   const found = await parts.run(async (signal) => {
-    const asked = { seed: Math.round(Number(state.seed)) || 0 };
+    const asked = { seed: wanted(state.seed, "Sequence number", { whole: true, least: 0, most: 2147483647, none: 0 }) };
     if (state.sequence) {
       asked.sequence = state.sequence.split(/[\s,;]+/).filter(Boolean).map(Number);
       if (asked.sequence.some((v) => !Number.isFinite(v))) throw new Error(`Sequence "${state.sequence}": expected numbers with spaces between them.`);
@@ -58,7 +58,7 @@ async function follow(state, parts, result, context) {
   if (found) draw(result, found, state, context);
 }
 
-const wished = (state) => ({ memory: read(state.memory), tol: Number(state.tol), length: Math.round(Number(state.length)) });
+const wished = (state) => ({ memory: read(state.memory), ...limits(state) });
 
 /** What Plan would build: bias, construction and normaliser of its first row. */
 async function recommended(state, signal) {
@@ -111,12 +111,13 @@ function draw(result, found, state, context) {
     paint();
   };
   step.addEventListener("input", () => move(false));
-  step.addEventListener("change", () => move(true));
+  step.addEventListener("change", () => move("rest"));
   replace(result,
     h("div", { class: "card", id: "answer" }, h("p", { class: "answer" }, h("b", {}, `${counted(found.layers_count, "layer")} with ${found.heads_per_layer.join(" + ")} head${found.heads_per_layer.join() === "1" ? "" : "s"}, ${counted(found.parameters, "parameter")}`), ", a ", term("stream"),
       ` of ${counted(found.stream_width, "number")} per position; bias ${found.bias}, attention `, found.attention === "dp-free" ? term("dp-free") : found.attention, `, normaliser ${found.normaliser}.`), chosen(found, state, context),
     spaces.length ? table(["layer", "after", "subspace", "coordinates", "promise"], spaces.map((s) => [String(s.layer), s.part, s.name, s.stop - s.start === 1 ? `${s.start}` : `${s.start} to ${s.stop - 1}`, sentence(s.why)]), { caption: "Named parts of the residual stream", cards: true })
-      : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number.")),
+      : h("p", { class: "hint" }, "This folder has no names for the parts of its stream: coordinates are shown by number."),
+    reach(found, state)),
     h("div", { class: "card" }, h("h2", {}, "Token by token"),
       h("div", { class: "row" }, h("div", { class: "grow" }, field("Position", step)), player(step, move)), watched),
     layers.map((layer) => layer.element),
@@ -125,26 +126,32 @@ function draw(result, found, state, context) {
   paint();
 }
 
+/** Up to how many tokens the answers are promised, and a warning where there are more. */
+function reach(found, state) {
+  const n = found.x.length;
+  if (found.longest !== null && n > found.longest) return h("p", { class: "note", id: "too-long" }, `This sequence has ${counted(n, "token")}, and the model is promised for up to ${found.longest}: beyond them its answers may be anything.`);
+  if (found.longest !== null) return h("p", { class: "hint", id: "longest" }, `Promised for sequences of up to ${counted(found.longest, "token")}.`);
+  return state.folder && found.subspaces.length ? h("p", { class: "hint", id: "longest" }, "This folder does not say up to how many tokens its model is promised; its README.md may.") : null;
+}
+
 /** What happens at one position: the token, where each head looks most, what arrives. */
 function moment(found, position) {
   const t = position - 1, early = position < (found.first_position ?? 1), token = [found.x[t]].flat().map((v) => number(v)).join(", ");
   const rows = found.layers.flatMap((layer, k) => layer.weights.map((head, i) => {
     const row = head[t].slice(0, t + 1), top = Math.max(...row.map(Math.abs)), at = row.findIndex((v) => Math.abs(v) === top);
-    return [String(k + 1), `head ${i + 1}`, top > 0 ? `lag ${t - at}` : "nothing", top, serves(found, layer, k, i)];
+    return [String(k + 1), `head ${i + 1}`, top > 0 ? `lag ${t - at}` : "nothing", top, serves(layer, i)];
   }));
   const held = (found.exact ?? []).map((e) => {
-    const space = found.subspaces.find((s) => s.name === e.name && s.layer === e.layer);
-    const layer = found.layers[e.layer - 1];
-    const holds = layer && space && space.part === "attention" ? layer.after_attention[t].slice(space.start, space.stop) : null;
-    return [String(e.layer), e.name, holds ? holds.map((v) => number(v)).join(", ") : "–", e.values[t].map((v) => number(v)).join(", "), early ? "not promised here" : e.allowed];
+    const space = spaceOf(found, e.layer, e.name), owed = promised(e.values[t]);
+    return [String(e.layer), e.name, space?.values ? meant(found, space.values[t]) : "not shown", owed ? meant(found, e.values[t]) : "not promised at this position", early || !owed ? "not promised here" : e.allowed];
   });
   const size = sizes(found), read = readings(found, t);
   const drawn = read.map(([name, row], i) => arcs(`What arrives in ${name}`, size, position, row.map(([lag, w]) => [lag, Math.abs(w)]), `position ${position}`, { colour: COLOURS[i % 7], width: 640 }));
-  return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${found.y[t].map((v) => number(v)).join(", ")}.`),
+  return [h("p", { id: "moment" }, h("b", {}, `Token ${position}: ${token}. `), `Answer: ${meant(found, found.y[t])}.`),
     early ? h("p", { class: "note", id: "early" }, `The promise of this model holds from position ${found.first_position} on. Here, before it, what it holds may be anything.`) : null,
     h("ol", { id: "steps" }, steps(found, t, read)),
     drawn,
-    held.length ? table(["layer", "subspace", "holds", "should hold", "may be off by"], held, { caption: "Memories at this position", cards: true }) : null,
+    held.length ? table(["layer", "subspace", "holds", "should hold", `may be off by (in ${found.precision})`], held, { caption: "Memories at this position", cards: true }) : null,
     h("details", {}, h("summary", {}, rows.length === 1 ? "The head at this position" : `Each of the ${rows.length} heads at this position`),
       table(["layer", "head", "looks most at", "weight", "serves (writes to)"], rows, { caption: "Heads at this position", cards: true, most: 24 }))];
 }
@@ -152,7 +159,21 @@ function moment(found, position) {
 const counted = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 /** One number per token: itself, or the length of a vector. */
 const sizes = (found) => found.x.map((v) => Array.isArray(v) ? v.length === 1 ? v[0] : Math.hypot(...v) : v);
-const written = (v) => [v].flat().map((w) => number(w)).join(", ");
+const written = (v) => [v].flat().map((w) => number(tidy(w))).join(", ");
+const NOTHING = 1e-12; // what adding and taking away leaves of 0 in float64
+const tidy = (v) => v !== null && Math.abs(v) < NOTHING ? 0 : v;
+const promised = (values) => values.every((v) => v !== null);
+const spaceOf = (found, layer, name) => found.layers[layer - 1]?.spaces.find((s) => s.name === name);
+const MANY = 8, NEAR = 1e-6;
+
+/** A vector in words: the token that it is the unit vector of, its numbers where they are few, else its largest. */
+function meant(found, values) {
+  const word = values.length === found.vocabulary ? "token" : "entry", top = values.reduce((b, v, i) => v > values[b] ? i : b, 0);
+  if (values.length > 1 && word === "token" && values.every((v, i) => Math.abs(v - (i === top ? 1 : 0)) < NEAR)) return `token ${top}`;
+  if (values.length <= MANY) return written(values);
+  const loud = values.map((v, i) => [i, tidy(v)]).filter(([, v]) => v !== 0).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  return loud.length ? loud.slice(0, 4).map(([i, v]) => `${number(v)} × ${word} ${i}`).join(" + ") + (loud.length > 4 ? " + …" : "") : "0 everywhere";
+}
 
 /** The retrieval in sentences: what comes in, what is fetched from where, what goes out. */
 function steps(found, t, read) {
@@ -160,12 +181,11 @@ function steps(found, t, read) {
     const shown = [...row].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).filter(([, w]) => Math.abs(w) > 0.05).slice(0, 3);
     const source = ([lag]) => layer > 1 ? `position ${t + 1 - lag} (lag ${lag})` : `token ${written(found.x[t - lag])} at lag ${lag}`;
     const exact = found.exact?.find((e) => e.name === name && e.layer === layer);
-    const space = found.subspaces.find((s) => s.name === name && s.layer === layer);
-    const holds = space ? found.layers[layer - 1].after_attention[t].slice(space.start, space.stop) : null;
+    const space = spaceOf(found, layer, name), holds = space?.values?.[t];
     return h("li", {}, `Layer ${layer}${read.length && space ? found.layers[layer - 1].heads === 1 ? `: its head puts into ${name}: ` : `: its heads together put into ${name}: ` : `, ${name}: `}`, shown.length ? shown.map(source).join(" and ") : "nothing",
-      row.length > shown.length ? `, and ${row.length - shown.length} more with less weight` : "", holds ? `. It holds ${written(holds)}` : "", exact ? ` (exactly: ${written(exact.values[t])})` : "", ".");
+      row.length > shown.length ? `, and ${row.length - shown.length} more with less weight` : "", holds ? `. It holds ${meant(found, holds)}` : "", exact ? promised(exact.values[t]) ? ` (exactly: ${meant(found, exact.values[t])})` : " (not promised at this position)" : "", ".");
   });
-  return [h("li", {}, `In comes token ${written(found.x[t])} at position ${t + 1}.`), fetched, h("li", {}, `Out goes ${written(found.y[t])}.`)];
+  return [h("li", {}, `In comes token ${written(found.x[t])} at position ${t + 1}.`), fetched, h("li", {}, `Out goes ${meant(found, found.y[t])}.`)];
 }
 
 /** What each named memory, or each head where nothing is named, takes from the tokens up to t:
@@ -177,22 +197,20 @@ function readings(found, t) {
   };
   const spaces = found.subspaces.filter((s) => s.part === "attention").slice(0, 6);
   const sums = spaces.map((s) => {
-    const { weights, gains, heads } = found.layers[s.layer - 1];
-    if (weights.length < heads) return [s.name, [], s.layer]; // not all heads are shown: no sum
-    const size = (hd) => (gains[hd]?.slice(s.start, s.stop) ?? []).flat().reduce((a, v) => Math.abs(v) > Math.abs(a) ? v : a, 0);
-    return [s.name, shares(weights[0][t].slice(0, t + 1).map((_, j) => weights.reduce((sum, head, hd) => sum + head[t][j] * size(hd), 0))), s.layer];
+    const { weights, heads } = found.layers[s.layer - 1], space = spaceOf(found, s.layer, s.name);
+    if (weights.length < heads || !space) return [s.name, [], s.layer]; // not all heads are shown: no sum
+    return [s.name, shares(weights[0][t].slice(0, t + 1).map((_, j) => weights.reduce((sum, head, hd) => sum + head[t][j] * space.largest[hd], 0))), s.layer];
   }).filter(([, row]) => row.length);
   if (sums.length) return sums;
   return found.layers.flatMap((layer, k) => layer.weights.slice(0, 4).map((head, i) => [`head ${i + 1}`, shares(head[t].slice(0, t + 1)), k + 1]));
 }
 
 /** The named subspace that a head writes to most. */
-function serves(found, layer, k, head) {
-  const writes = layer.writes[head];
-  const own = found.subspaces.filter((s) => s.layer === k + 1).map((s) => [s.name, Math.max(...writes.slice(s.start, s.stop), 0)]).sort((a, b) => b[1] - a[1]);
+function serves(layer, head) {
+  const own = layer.spaces.map((s) => [s.name, s.writes[head] ?? 0]).sort((a, b) => b[1] - a[1]);
   if (own.length && own[0][1] > 0) return own[0][0];
-  const top = Math.max(...writes);
-  return top > 0 ? `coordinate ${writes.indexOf(top)}` : "nothing";
+  const top = layer.strongest[head];
+  return top === null || top === undefined ? "nothing" : `coordinate ${top}`;
 }
 
 /** Pictures of a layer; `at` moves those of one position. */
@@ -203,9 +221,9 @@ function drawLayer(found, layer, k) {
   const title = (position) => `Attention by lag at ${all ? `position ${position}` : "the last position"}`;
   const looks = figure({ title: title(n), x: { label: "lag" }, y: { label: "weight" }, height: 190, series: series(n) });
   const lags = layer.by_lag[0].map((_, s) => s);
-  const realised = layer.content_free ? found.subspaces.filter((s) => s.layer === k + 1 && s.part === "attention").map((s, i) => ({
+  const realised = layer.content_free ? layer.spaces.map((s, i) => ({
     name: s.name, kind: "line", dots: true, color: COLOURS[i % 7], x: lags,
-    y: lags.map((lag) => layer.by_lag.reduce((sum, head, hd) => sum + head[lag] * (layer.gains[hd]?.[s.start]?.[0] ?? 0), 0)) })) : [];
+    y: lags.map((lag) => layer.by_lag.reduce((sum, head, hd) => sum + head[lag] * (s.first[hd] ?? 0), 0)) })) : [];
   const coordinates = layer.after_attention[0].length;
   const named = Array.from({ length: coordinates }, (_, i) => found.subspaces.find((s) => s.layer === k + 1 && s.start <= i && i < s.stop)?.name ?? `coord. ${i}`);
   const places = found.x.map((_, i) => i + 1);
@@ -213,7 +231,7 @@ function drawLayer(found, layer, k) {
     h("p", { class: "hint" }, `bias ${layer.bias}, attention ${layer.attention}, normaliser ${layer.normaliser}, ${counted(layer.heads, "head")}`),
     h("div", { class: "two" }, looks,
       realised.length ? figure({ title: "Kernel that all heads realise together", x: { label: "lag" }, y: { label: "value" }, height: 190, series: realised }) : oneHead(layer, places)),
-    heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: places, note: "Columns are positions. Blue is positive, orange negative; stronger is larger." }));
+    heat("Residual stream after attention, by position", transpose(layer.after_attention), { rows: named, columns: places, note: `Columns are positions. Blue is positive, orange negative; stronger is larger.${found.stream_cut ? ` The first ${coordinates} of ${found.stream_width} coordinates.` : ""}` }));
   return { element, at: (position) => { if (all) looks.redraw({ title: title(position), series: series(position) }); } };
 }
 
