@@ -36,7 +36,7 @@ from headcount.web.asked import LONGEST_TEXT
 from headcount.web.assets_folder import assets
 from headcount.web.guard import BODY_BYTES, FILE_BYTES, Guard, Refused, body_of, parsed, refusal
 from headcount.web.openapi import document
-from headcount.web.pool import Busy, Died, Late, Pool
+from headcount.web.pool import Busy, Died, Down, Late, Pool
 from headcount.web.root import Root
 from headcount.web.service import Service
 from headcount.web.sweeps import Sweeps
@@ -173,6 +173,9 @@ def _kindly(
             refused = error
         except Busy:
             refused = Refused(503, "too many questions at once; ask again in a moment")
+        except Down:
+            line = "no worker process can be started; the server tries again, its terminal says why"
+            refused = Refused(503, line)
         except Late:
             refused = Refused(504, "no answer within the time limit; ask something smaller")
         except Died:
