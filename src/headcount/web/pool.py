@@ -145,9 +145,7 @@ class Pool:
 
     def start(self) -> None:
         """Start all workers, without waiting for them: who asks meanwhile waits in the queue."""
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="headcount-", ignore_cleanup_errors=True
-        )
+        self._folder = tempfile.TemporaryDirectory(prefix="headcount-", ignore_cleanup_errors=True)
         for _ in range(self.size):
             self._begin_one()
 
@@ -248,7 +246,9 @@ class Pool:
         failed = 0
         while not self._closed:
             try:
-                worker = await asyncio.wait_for(on_a_thread(self._started, Worker.end), START_SECONDS * 2)
+                worker = await asyncio.wait_for(
+                    on_a_thread(self._started, Worker.end), START_SECONDS * 2
+                )
             except Exception as error:
                 failed += 1
                 if failed == MOST_FAILED:

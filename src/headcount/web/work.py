@@ -23,6 +23,7 @@ from typing import Any
 
 from headcount.core.errors import HeadcountError
 from headcount.core.registry import without_files
+from headcount.lab.sweep.schema import patience
 from headcount.web import asked
 from headcount.web.views.catalogue import catalogue_view
 from headcount.web.views.drafts import bound_view, draft_view
@@ -34,6 +35,7 @@ from headcount.web.views.plain_numbers import finite
 from headcount.web.views.plans import plan_view, zip_view
 from headcount.web.work_words import ANSWERED, BEGUN, FAILED, READY, REFUSED
 
+STORE_SECONDS = 5.0  # that a store is waited for: less than any question has
 MEMORY_BYTES = 6 * 2**30
 
 # A worker that has nothing to do at first answers these to itself: libraries that load late are
@@ -80,12 +82,14 @@ def as_json(document: dict[str, Any]) -> bytes:
 def answer(question: str, values: dict[str, Any], root: str) -> tuple[str, bytes]:
     """A verdict word and the bytes of the answer, or of one line that says why there is none."""
     try:
-        with without_files():
+        with without_files(), patience(STORE_SECONDS):
             return ANSWERED, TASKS[question](values, root)
     except HeadcountError as error:
         return REFUSED, _line(_without_places(str(error), root))
     except MemoryError:
         return REFUSED, _line("the memory limit was reached; expected a smaller question")
+    except RecursionError:
+        return REFUSED, _line("nested too deeply; expected fewer levels; flatten it")
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         return FAILED, _line(f"the computation failed ({type(error).__name__}); this is a bug")

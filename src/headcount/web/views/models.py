@@ -27,6 +27,8 @@ from headcount.web.views.memories import drawn
 from headcount.web.views.plain_numbers import rows, short
 from headcount.web.views.plans import SUBSPACES, built, subspaces
 
+READ = ("config.json", "model.safetensors", SUBSPACES)
+MOST_NAMES = 100_000  # bytes of them
 LARGEST_FILE = 64 * 2**20
 MOST_COORDINATES = 64
 MOST_HEADS = 64
@@ -53,7 +55,7 @@ def model_view(asked: AskModel, root: str) -> dict[str, Any]:
             beside = small_ones_beside(made) if asked.build.theorem is None else []
         else:
             assert asked.folder is not None
-            folder = Root(root).inside(asked.folder)
+            folder = Root(root).with_files(asked.folder, *READ)
             names, model = _names(folder), opened(folder)
             x, exact, first = _sequence(asked, model, None), None, first_position(folder)
             beside = []
@@ -87,7 +89,7 @@ def opened(folder: Path) -> Transformer:
 def _names(folder: Path) -> list[dict[str, Any]]:
     """The names that a download of the explorer keeps; none for other folders."""
     try:
-        found = json.loads((folder / SUBSPACES).read_text(encoding="utf-8")[:100_000])
+        found = _begun(folder / SUBSPACES)
         keys = ("layer", "part", "name", "start", "stop", "why")
         kinds = (int, str, str, int, int, str)
         good = all(
@@ -97,6 +99,18 @@ def _names(folder: Path) -> list[dict[str, Any]]:
         return [{key: space[key] for key in keys} for space in found] if good else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _begun(path: Path) -> Any:
+    """The JSON of a small file; a ValueError for any other, before it is read."""
+    if not path.is_file():  # a pipe has no end
+        raise ValueError
+    with path.open("rb") as file:
+        text = file.read(MOST_NAMES)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError from None
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:
