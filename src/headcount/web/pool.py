@@ -20,6 +20,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from headcount.core.children import safe_children
@@ -37,24 +38,28 @@ MOST_FAILED = 3  # starts in a row, then who waits is told
 def _life(pipe: Any, root: str, folder: str) -> None:
     """What a worker runs; the server itself never loads the numerics."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the server, which ends its workers
-    threading.Thread(target=_leave_with, args=(pipe,), daemon=True).start()
+    threading.Thread(target=_leave_with, args=(pipe, folder), daemon=True).start()
     tempfile.tempdir = folder  # the server removes it, however the worker ends
-    try:
-        from headcount.web.work import serve
-    except Exception as error:
-        pipe.send((FAILED, type(error).__name__))
-        return
-    serve(pipe, root)
+    with contextlib.suppress(BrokenPipeError):  # the server ended while we had something to say
+        try:
+            from headcount.web.work import serve
+        except Exception as error:
+            pipe.send((FAILED, type(error).__name__))
+        else:
+            serve(pipe, root)
 
 
-def _leave_with(pipe: Any) -> None:
+def _leave_with(pipe: Any, folder: str) -> None:
     """End when the other end of the pipe is closed, also in the middle of a computation: a server
-    that was killed leaves nobody behind.
+    that was killed leaves nothing behind.
     """
     if hasattr(select, "poll"):
         watch = select.poll()
         watch.register(pipe.fileno(), 0)  # the end is told unasked
         watch.poll()
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # others of this server are still there
+            Path(folder).parent.rmdir()
         os._exit(0)
 
 
@@ -150,8 +155,9 @@ class Pool:
             self._begin_one()
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers; who waits for one is told. A second time does nothing."""
         self._closed = True
+        self._tell_down()
         for task in self._starting:
             task.cancel()
         for worker in list(self._all):
@@ -202,7 +208,7 @@ class Pool:
             if worker.alive:
                 return worker
             await self._replace(worker)
-        if self._down:
+        if self._down or self._closed:
             raise Down
         if len(self._queue) >= self.most_waiting:
             raise Busy
@@ -277,6 +283,9 @@ class Pool:
             why = str(error) if isinstance(error, Down) else type(error).__name__
             print(f"error: no worker process can be started ({why})", file=sys.stderr)
         self._down = True
+        self._tell_down()
+
+    def _tell_down(self) -> None:
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():

@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import json
+import signal
 import socket
 import sys
 import threading
@@ -30,6 +31,24 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 async def crowded(scope: Message, receive: Receive, send: Send) -> None:
     """What is answered where there are too many connections."""
     await send_line(send, 503, "too many connections at once; ask again in a moment")
+
+
+class Server(uvicorn.Server):
+    """Takes ^C once it runs, and then ends the computations first, so that those who wait for them
+    are not waited for.
+    """
+
+    def __init__(self, config: uvicorn.Config, end_work: Callable[[], None]):
+        super().__init__(config)
+        self.end_work = end_work
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        _hold_interrupts(signal.SIG_UNBLOCK)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.end_work()
+        await super().shutdown(sockets)
 
 
 class PatientProtocol(H11Protocol):
@@ -142,11 +161,28 @@ def serve(
     app = application(root, hosts_of(address, port), workers, acting=_is_loopback(address))
     shown = f"[{address}]" if ":" in address else address
     url = f"http://{shown}:{port}/"
-    server = uvicorn.Server(configuration(app))
+    server = Server(configuration(app), app.app.state.service.pool.close)
     tell(f"the explorer is at {url} (^C ends it)")
     if open_page:
         threading.Timer(1.0, webbrowser.open, (url,)).start()
-    server.run([listening])
+    signal.signal(signal.SIGTERM, _terminated)
+    _hold_interrupts(signal.SIG_BLOCK)
+    try:
+        server.run([listening])
+    finally:
+        _hold_interrupts(signal.SIG_UNBLOCK)
+        server.end_work()
+
+
+def _hold_interrupts(how: int) -> None:
+    """^C while the server is put together waits until it can be taken in order."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(how, {signal.SIGINT})
+
+
+def _terminated(number: int, frame: Any) -> None:
+    """An end in order: what runs at exit takes temporary folders away."""
+    sys.exit(128 + number)
 
 
 def configuration(app: Any) -> uvicorn.Config:
