@@ -79,12 +79,14 @@ def test_nothing_in_the_working_folder_runs_and_nothing_is_left(tmp_path):
             f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\nraise ImportError('not ours')"
         )
         (here / f"{name}.py").write_text(text)
-    start = "from headcount.cli import main; main()"
-    command = [sys.executable, "-P", "-c", start, "serve", "--port", "0", "--workers", "1"]
+    command = tmp_path / "bin" / "headcount"  # as pip installs it: no option of Python is set
+    command.parent.mkdir()
+    command.write_text("from headcount.cli import main\nif __name__ == '__main__':\n    main()\n")
+    words = [sys.executable, str(command), "serve", "--port", "0", "--workers", "1"]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     environment.pop("PYTHONSAFEPATH", None)
     with subprocess.Popen(
-        command,
+        words,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
