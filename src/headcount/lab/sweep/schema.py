@@ -24,6 +24,7 @@ from typing import Any
 
 from headcount.core.errors import HeadcountError, InputError, require
 from headcount.core.spec import plain
+from headcount.lab.sweep.sound_row import sound_head, sound_parts
 
 FINISHED, FAILED = "finished", "failed"
 PARTS = ("metrics", "final", "seconds", "versions")  # of a record, each a JSON column of its own
@@ -90,7 +91,9 @@ class Row:
             other = loads(named["other"])
         except (TypeError, ValueError, RecursionError):
             return None
-        if not (_sound_head(named) and _sound_parts(parts) and isinstance(other, dict)):
+        if named["status"] not in (FINISHED, FAILED):
+            return None
+        if not (sound_head(named) and sound_parts(parts) and isinstance(other, dict)):
             return None
         record = {**other, **head, **parts}
         return cls(
@@ -100,35 +103,6 @@ class Row:
             named["error"],
             named["stored"],
         )
-
-
-def _sound_head(named: dict[str, Any]) -> bool:
-    texts = all(isinstance(named[name], str) for name in ("id", "error", "stored"))
-    maybe = all(isinstance(named[name], str | None) for name in ("outcome", "sentence"))
-    step = named["step"] is None or _are_numbers([named["step"]])
-    return texts and maybe and step and named["status"] in (FINISHED, FAILED)
-
-
-def _sound_parts(parts: dict[str, Any]) -> bool:
-    """Numbers by name, lists of them by metric, texts by library."""
-    if not all(isinstance(part, dict) for part in parts.values()):
-        return False
-    single = [value for name in ("final", "seconds") for value in parts[name].values()]
-    return (
-        _are_numbers([value for value in single if value is not None])
-        and all(
-            isinstance(curve, list) and _are_numbers(curve) for curve in parts["metrics"].values()
-        )
-        and all(isinstance(version, str) for version in parts["versions"].values())
-    )
-
-
-def _are_numbers(values: list[Any]) -> bool:
-    """Floats, or whole numbers that fit into one: by their types, which is quick."""
-    kinds = set(map(type, values))
-    if not kinds <= {int, float}:
-        return False
-    return int not in kinds or all(abs(v) < 2**63 for v in values if isinstance(v, int))
 
 
 def checksum(values: list[Any]) -> str:
