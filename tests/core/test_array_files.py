@@ -1,6 +1,7 @@
 """Array files of others: what is wrong with them is told in one line."""
 
 import io
+import pickle
 import zipfile
 
 import numpy as np
@@ -48,6 +49,22 @@ def test_a_header_with_other_bytes(file, old, new):
     with pytest.raises(InputError, match="cannot read") as caught:
         read_array(file, "numbers", "check it")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_python_objects_are_refused_without_advice_to_allow_them(tmp_path, name):
+    held = np.array([{}], dtype=object)
+    (np.save if name == "a.npy" else np.savez)(tmp_path / name, held, allow_pickle=True)
+    with pytest.raises(InputError, match=r"\(damaged, cut short, or of Python objects\)"):
+        read_arrays(tmp_path / name, "numbers", "check it")
+
+
+def test_other_files_are_not_in_the_format(tmp_path):
+    (tmp_path / "a.npy").write_bytes(pickle.dumps([1]))
+    with pytest.raises(InputError, match=r"\(not in numpy's format\)"):
+        read_arrays(tmp_path / "a.npy", "numbers", "check it")
+    with pytest.raises(InputError, match=r"\(No such file or directory\)"):
+        read_arrays(tmp_path / "b.npy", "numbers", "check it")
 
 
 def test_an_archive_is_no_array_and_a_damaged_member_is_told(file, tmp_path):

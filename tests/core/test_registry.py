@@ -6,7 +6,7 @@ import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.refs import Ref
-from headcount.core.registry import PartSpec, Registry
+from headcount.core.registry import PartSpec, Registry, without_files
 from headcount.core.spec import canonical_json
 from headcount.memory.named import targets
 
@@ -147,3 +147,13 @@ def test_a_kernel_where_a_memory_is_wanted_is_told_as_one():
         targets.build(memory)
     with pytest.raises(InputError, match="unknown memory 'nonsense'"):
         targets.build("nonsense:3")
+
+
+@pytest.mark.parametrize("name", ["there.json", "there.npy", "nowhere.toml", "nowhere.csv"])
+def test_where_files_are_closed_none_is_opened_or_looked_for(tmp_path, name):
+    registry = Registry("thing", Shape, from_path=lambda path: pytest.fail("opened"))
+    (tmp_path / "there.json").write_text('{"kind": "secret"}')
+    (tmp_path / "there.npy").write_text("secret")
+    file = str(tmp_path / name)
+    with without_files(), pytest.raises(InputError, match="names a file; expected a thing by its"):
+        registry.build(file)

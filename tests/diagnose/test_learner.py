@@ -50,3 +50,14 @@ def test_both_ways_leave_the_same_errors():
     there = learner.begin(x, y, folds, 0, process).answer()
     here = learner.begin(x, y, folds, 0, None).answer()
     assert np.array_equal(there[0], here[0])
+
+
+def test_labels_of_one_kind_in_a_fold_are_certain():
+    """Sequences that end alike: nothing is left to learn, which is no fault."""
+    chance = np.random.default_rng(0)
+    x = chance.integers(0, 2, (200, 3))
+    y = np.r_[np.zeros(100, int), chance.integers(0, 2, 100)]
+    held = np.arange(100, 200)
+    found = learner.boosted_labels(x, y, ((np.arange(100), held),), (), 0)
+    assert (found.losses[y[held] == 0] < 1e-2).all()
+    assert (found.losses[y[held] == 1] > 1).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headcount.core.errors import InputError
-from headcount.diagnose.columns import from_frame
+from headcount.diagnose.columns import csv_columns, from_frame
 from headcount.diagnose.diagnose import rows_of
 from headcount.diagnose.read import read
 from headcount.diagnose.samples import Setting
@@ -171,3 +171,30 @@ def test_too_many_lags(tmp_path, numbers, options, words):
     np.save(tmp_path / "a.npy", numbers)
     with pytest.raises(InputError, match=words):
         rows_of(read(tmp_path / "a.npy"), options.get("max_lag"), options.get("lags"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"[{'9' * 400},1,2,3,4,5,6,7,8]",
+        f"[1.5,{'9' * 400},2,3,4,5,6,7,8]",
+        f'{{"x": [1,2,3,4,5,6,7,8,9,1], "y": {"9" * 400}}}',
+        f'{{"x": [1,2,3,4,5,6,7,8,9,1], "y": [{"9" * 400}]}}',
+        '{"x": [1,2,3,4,5,6,7,8,9,1], "y": ["a"]}',
+    ],
+)
+def test_numbers_that_no_float_holds_are_refused(tmp_path, line):
+    path = written(tmp_path / "a.jsonl", f"{line}\n" * 60)
+    with pytest.raises(InputError, match=r"real numbers|infinite") as told:
+        read(path)
+    assert "\n" not in str(told.value)
+
+
+def test_a_line_ends_at_a_line_break_and_nowhere_else(tmp_path):
+    """U+2028 is a letter of JSON, and a cell in quotes may hold a line break."""
+    lines = [["a\u2028", "b", "b", "a\u2028", "b", "a\u2028", "a\u2028", "b"]] * 20
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    assert read(written(tmp_path / "a.jsonl", text)).alphabet[0] == "a\u2028"
+    rows = "".join(f'"x\ny{i % 2}"\n' for i in range(200))
+    found = csv_columns(written(tmp_path / "a.csv", rows))
+    assert sorted(set(found["column0"].tolist())) == ["x\ny0", "x\ny1"]

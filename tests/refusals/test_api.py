@@ -15,6 +15,7 @@ import headcount as hc
         (lambda: hc.fit_kernel(["a"], heads=1), "valid number"),
         (lambda: hc.fit_kernel([1.0, np.nan], heads=1), "a finite number"),
         (lambda: hc.fit_kernel([1e308, 1e308], heads=1), "rescale"),
+        (lambda: hc.fit_kernel([1e-300, 0], heads=1), "1e-100 or more; rescale"),
         (lambda: hc.fit_kernel("lag:99999999999999", heads=2), "at most 1048576"),
         (lambda: hc.fit_kernel("lag:3", heads=1.5), "whole number"),
         (lambda: hc.fit_kernel("lag:3", heads=True), "whole number"),

@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import json
+import socket
 
 import pytest
 
 from headcount.core.errors import InputError
+from headcount.web import server as servers
 from headcount.web.server import bound_socket, hosts_of
 
 
@@ -126,3 +128,42 @@ def test_what_is_known_does_not_wait_behind_what_is_computed(address):
         return status, first
 
     assert asyncio.run(beside()) == (200, True)
+
+
+def test_who_never_reads_is_hung_up(address, root, monkeypatch):
+    monkeypatch.setattr(servers, "READ_SECONDS", 0.3)
+    page = root / "large" / "report.html"
+    page.parent.mkdir(exist_ok=True)
+    page.write_bytes(b"x" * 15_000_000)
+
+    async def stare():
+        host, port, _ = address
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((host, port))
+            head = f"GET /api/report?name=large/report.html HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n"
+            client.sendall(head.encode())
+            await asyncio.sleep(3)
+            client.settimeout(10)
+            size = 0
+            with contextlib.suppress(ConnectionError):
+                while part := client.recv(1 << 20):
+                    size += len(part)
+            return size
+
+    assert asyncio.run(stare()) < 10_000_000
+    page.unlink()
+
+
+def test_what_no_route_sees_is_refused_as_json_too(address, monkeypatch):
+    async def shout(text):
+        async with _connected(address) as (reader, writer):
+            writer.write(text)
+            await writer.drain()
+            start, _, body = (await asyncio.wait_for(reader.read(), 20)).partition(b"\r\n\r\n")
+        return int(start.split()[1]), json.loads(body)["error"]
+
+    assert asyncio.run(shout(b"nonsense\r\n\r\n"))[0] == 400
+    monkeypatch.setattr(servers, "MOST_CONNECTIONS", 1)
+    status, line = asyncio.run(shout(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+    assert (status, line.split(";")[0]) == (503, "too many connections at once")

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import subprocess
 import sys
 
 import pytest
@@ -86,13 +87,46 @@ def test_one_child_at_a_time_and_none_after_the_end(monkeypatch, tmp_path):
     monkeypatch.setattr(
         module.subprocess, "Popen", lambda words, **o: started.append(words) or real(sleep, **o)
     )
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
     sweeps = Sweeps()
     with contextlib.closing(sweeps):
         sweeps.start(tmp_path / "a.sqlite")
-        assert started[0][1:] == ["-m", "headcount.web.continue_sweep", str(tmp_path / "a.sqlite")]
+        module_of = ["-P", "-m", "headcount.web.continue_sweep"]
+        assert started[0][1:] == [*module_of, str(tmp_path / "a.sqlite"), "watched"]
         with pytest.raises(Refused):
             sweeps.start(tmp_path / "b.sqlite")
     assert not sweeps.busy
+
+
+def test_a_continued_sweep_ends_with_whoever_holds_its_input(store):
+    begun(store, train={**SPEC["train"], "steps": 1_000_000, "log": 100_000})
+    words = [sys.executable, "-P", "-m", "headcount.web.continue_sweep", str(store), "watched"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        _, said = child.communicate(timeout=60)  # closes its input, as the end of a server does
+    assert b"Traceback" not in said
+    assert child.returncode in (0, 130)
+    assert not Store(store, read_only=True).present()
+
+
+def test_a_continuation_that_fails_says_why(monkeypatch, client, root, store):
+    begun(store)
+    explorer = client.app.app.state.sweeps
+    fail = [sys.executable, "-c", "import sys; sys.exit('error: no room')"]
+    real = module.subprocess.Popen
+    monkeypatch.setattr(module.subprocess, "Popen", lambda words, **o: real(fail, **o))
+    assert explorer.failure(store) is None
+    asked = {"store": "begun.sqlite", "act": "continue"}
+    assert client.post("/api/sweep", json=asked).status_code == 200
+    explorer._child.wait()
+    told = client.post("/api/runs", json={"store": "begun.sqlite"}).json()
+    assert told["continue_failed"] == "no room"
+    explorer.close()
+
+
+def test_a_wish_to_stop_makes_no_store_of_an_empty_file(ask, store):
+    store.touch()
+    status, told = ask("sweep", store="begun.sqlite", act="stop")
+    assert (status, store.stat().st_size) == (422, 0), told
 
 
 def test_others_may_not_act(root, store):

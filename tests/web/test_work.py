@@ -7,7 +7,7 @@ import time
 import pytest
 
 from headcount.web import work
-from headcount.web.work_words import ANSWERED
+from headcount.web.work_words import ANSWERED, BEGUN, READY
 
 
 @pytest.mark.parametrize("question", work.FIRST, ids=lambda q: q[0])
@@ -22,7 +22,6 @@ def test_a_worker_prepares_only_while_nobody_asks(waits, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(work, "answer", lambda *q: asked.append(q[0]) or (ANSWERED, b"{}"))
     monkeypatch.setattr(work, "_limit_memory", lambda: None)
-    monkeypatch.setattr(work.signal, "signal", lambda *_: None)
     monkeypatch.setattr(work, "PAUSE", 0.01)
     ours, theirs = multiprocessing.Pipe()
     if waits:
@@ -33,7 +32,7 @@ def test_a_worker_prepares_only_while_nobody_asks(waits, monkeypatch, tmp_path):
         while len(asked) < len(work.FIRST):
             time.sleep(0.001)
         ours.send(("catalogue", {}))
-    assert ours.recv() == (ANSWERED, b"{}")
+    assert [ours.recv() for _ in range(3)] == [(READY,), (BEGUN,), (ANSWERED, b"{}")]
     ours.close()
     worker.join()
     assert asked == [*([] if waits else [q for q, _ in work.FIRST]), "catalogue"]

@@ -40,6 +40,7 @@ from headcount.cli import (
 )
 from headcount.cli.common import printable
 from headcount.cli.verb_examples import epilog
+from headcount.core.children import SAFE_PATH
 from headcount.core.errors import HeadcountError, machine_fault
 
 app = typer.Typer(
@@ -77,6 +78,7 @@ for command in (*app.registered_commands, *study.study.registered_commands):
 
 def main() -> None:
     """Entry point of the `headcount` command."""
+    os.environ.update(SAFE_PATH)  # whatever processes a verb starts
     try:
         _run()
     finally:

@@ -1,5 +1,6 @@
 """Arrays from files that others wrote: refused in one line, whatever is wrong with them."""
 
+import contextlib
 import os
 import tokenize
 import warnings
@@ -35,6 +36,9 @@ DAMAGE = (
 )
 
 
+BEGINNINGS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # of .npy, .npz, an empty .npz
+
+
 def read_arrays(path: str | os.PathLike[str], wanted: str, fix: str) -> dict[str, np.ndarray]:
     """The arrays of an .npz by name; the one of an .npy under the name ''.
 
@@ -55,8 +59,19 @@ def read_arrays(path: str | os.PathLike[str], wanted: str, fix: str) -> dict[str
     except InputError:
         raise
     except DAMAGE as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"cannot read {path} ({said})", wanted, fix) from None
+        raise InputError(f"cannot read {path} ({_fault(file, error)})", wanted, fix) from None
+
+
+def _fault(file: Path, error: BaseException) -> str:
+    """What is wrong, in our words: numpy's give advice that is none, such as to allow pickles."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, MemoryError):
+        return "it does not fit into memory"
+    with contextlib.suppress(OSError), file.open("rb") as begun:
+        if not begun.read(max(map(len, BEGINNINGS))).startswith(BEGINNINGS):
+            return "not in numpy's format"
+    return "damaged, cut short, or of Python objects"
 
 
 def read_array(path: str | os.PathLike[str], wanted: str, fix: str) -> np.ndarray:

@@ -22,6 +22,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from headcount.core.children import SAFE_FLAG, asked_path
+
 T = TypeVar("T")
 
 QUICK_TURNS = (
@@ -74,7 +76,7 @@ class Apart:
         self._asked = False
         try:
             self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
-                [sys.executable, "-c", _CHILD],
+                [sys.executable, SAFE_FLAG, "-c", _CHILD],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -82,7 +84,7 @@ class Apart:
         except OSError:
             self._process = None
             return
-        self._send((sys.path, modules))
+        self._send((asked_path(), modules))
 
     def ask(self, work: Callable[..., T], *arguments: Any) -> Beside[T]:
         """`work(*arguments)`, begun once the modules are loaded; `work` can be imported."""

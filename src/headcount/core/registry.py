@@ -9,13 +9,15 @@ Third parties add an entry by an entry point in the group `headcount.<noun>` tha
 decorated class.
 """
 
+import contextlib
+import contextvars
 import dataclasses
 import functools
 import importlib.metadata
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
@@ -29,6 +31,20 @@ from headcount.core.spec import Options, Spec, faults, plain
 from headcount.core.text import split_outside, split_part
 
 T = TypeVar("T")
+
+_FILES_OPEN = contextvars.ContextVar("files_open", default=True)
+
+
+@contextlib.contextmanager
+def without_files() -> Iterator[None]:
+    """Inside the block no registry opens a file because a text names it, nor looks whether it is
+    there: for texts that come from somebody else.
+    """
+    before = _FILES_OPEN.set(False)
+    try:
+        yield
+    finally:
+        _FILES_OPEN.reset(before)
 
 
 class PartSpec(Spec):
@@ -187,6 +203,7 @@ class Registry(Generic[T]):
         if isinstance(value, PartSpec):
             return self[value.kind], self[value.kind].options(value.options)
         if isinstance(value, str) and value.endswith(SPEC_ENDINGS):
+            self._require_open(value)
             value = read_mapping(Path(value))
         if isinstance(value, str):
             name, positional, named = split_part(value)
@@ -219,9 +236,19 @@ class Registry(Generic[T]):
         if isinstance(value, self.base):
             return value
         if isinstance(value, str) and self.from_path and Path(value).suffix in (".npy", ".csv"):
+            self._require_open(value)
             return self.from_path(Path(value))
         entry, options = self.read(value)  # type: ignore[arg-type]
         return entry.maker(*context, **options)
+
+    def _require_open(self, text: str) -> None:
+        """Refuse the name of a file where files are closed, in words that tell nothing of it."""
+        require(
+            _FILES_OPEN.get(),
+            f"{self.noun} {shown(text)} names a file",
+            f"a {self.noun} by its name",
+            "use the command line for files",
+        )
 
     def _require_own(self, text: str, name: str) -> None:
         """Refuse a text of another sort with what was meant."""

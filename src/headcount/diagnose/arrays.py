@@ -125,7 +125,7 @@ def _numbers(value: Any, name: str) -> np.ndarray:
             raise TypeError
         if array.dtype.kind not in "iufb":
             array = array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # whole numbers beyond any float
         raise InputError(
             f"{name} holds something else than real numbers", "numbers", "convert or remove it"
         ) from None
@@ -138,16 +138,9 @@ def _numbers(value: Any, name: str) -> np.ndarray:
 def _answers(y: Any, lengths: np.ndarray) -> np.ndarray:
     """[T] floats, NaN where there is no answer."""
     if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
-        flat = np.concatenate([np.asarray(item, float) for item in y])
+        flat = np.concatenate([_floats(item) for item in y])
     else:
-        try:
-            flat = np.asarray(y)
-            flat = flat.astype(complex if flat.dtype.kind == "c" else float)
-        except (TypeError, ValueError):
-            flat = np.zeros(1, complex)
-        require(
-            flat.dtype.kind != "c", "y holds something else than real numbers", "numbers", "code it"
-        )
+        flat = _floats(y)
     total, ends = int(lengths.sum()), np.cumsum(lengths) - 1
     if flat.size == total:
         return flat.reshape(-1).copy()
@@ -160,6 +153,18 @@ def _answers(y: Any, lengths: np.ndarray) -> np.ndarray:
     answers = np.full(total, np.nan)
     answers[ends] = flat.reshape(-1)
     return answers
+
+
+def _floats(y: Any) -> np.ndarray:
+    try:
+        flat = np.asarray(y)
+        flat = flat.astype(complex if flat.dtype.kind == "c" else float)
+    except (TypeError, ValueError, OverflowError):
+        flat = np.zeros(1, complex)
+    require(
+        flat.dtype.kind != "c", "y holds something else than real numbers", "numbers", "code it"
+    )
+    return np.atleast_1d(flat)
 
 
 def _filled(flat: np.ndarray, notes: list[Note]) -> np.ndarray:

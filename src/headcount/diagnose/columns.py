@@ -4,6 +4,7 @@ import collections
 import csv
 import dataclasses
 import datetime
+import io
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ def csv_columns(path: Path) -> dict[str, np.ndarray]:
         dialect: Any = csv.Sniffer().sniff(text[:4096], delimiters=",;\t ")
     except csv.Error:
         dialect = csv.excel
-    rows = [row for row in csv.reader(text.splitlines(), dialect) if any(c.strip() for c in row)]
+    rows = _rows(text, dialect, path.name)
     require(rows, f"{path.name} holds no rows", "some data", "check the file")
     width = len(rows[0])
     for number, row in enumerate(rows, start=1):
@@ -58,6 +59,17 @@ def csv_columns(path: Path) -> dict[str, np.ndarray]:
     body = rows[1:] if header else rows
     require(len(rows) > 1, f"{path.name} holds one line", "a value per line", "check the file")
     return {name: _column([row[i] for row in body], name) for i, name in enumerate(names)}
+
+
+def _rows(text: str, dialect: Any, name: str) -> list[list[str]]:
+    """The rows that hold something; a cell in quotes may hold a line break."""
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), dialect)
+        return [row for row in lines if any(c.strip() for c in row)]
+    except csv.Error as error:
+        raise InputError(
+            f"{name} cannot be read ({error})", "comma separated values", "correct the file"
+        ) from None
 
 
 def _check_size(path: Path) -> None:

@@ -110,8 +110,12 @@ def boosted_labels(
             random_state=seed,
             categorical_features=list(range(x.shape[1])),
         )
-        model.fit(x[fit], y[fit])
         p = np.full((len(held), size), 1e-3 / size)
-        p[:, model.classes_] += (1 - 1e-3) * model.predict_proba(x[held])
+        first = y[fit][0]
+        if (y[fit] == first).all():  # nothing to learn: the one label, always
+            p[:, first] += 1 - 1e-3
+        else:
+            model.fit(x[fit], y[fit])
+            p[:, model.classes_] += (1 - 1e-3) * model.predict_proba(x[held])
         losses.append(-np.log(p[np.arange(len(held)), y[held]]))
     return Candidate(ModelKind.GENERIC, columns, np.inf, np.concatenate(losses), "boosted trees")

@@ -118,7 +118,7 @@ def _jsonl(path: Path, tokens: str | None) -> Sequences:
         "pass a part of it, or .npy",
     )
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # other breaks are letters of a text
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is no text", "one JSON list per line", "check it") from None
     for number, line in enumerate(lines, start=1):
@@ -126,7 +126,7 @@ def _jsonl(path: Path, tokens: str | None) -> Sequences:
             continue
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(
                 f"{path.name} line {number} is no JSON", "a list per line", "correct the line"
             ) from None

@@ -88,7 +88,10 @@ class Kept:
         if self._key is not None:
             with Store(store) as opened:
                 text = opened.computed(self._key)
-        self._found = None if text is None else self._form.validate_json(text)
+        try:
+            self._found = None if text is None else self._form.validate_json(text)
+        except pydantic.ValidationError:  # damaged: computed again
+            self._found = text = None
         self._begun = None if text is not None else processes.submit(function, *args)
 
     def result(self) -> Any:

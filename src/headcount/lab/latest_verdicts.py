@@ -23,4 +23,9 @@ def keep_verdicts(path: Path, verdicts: Sequence[Verdict]) -> None:
 def latest_verdicts(store: Store) -> list[dict[str, Any]]:
     """The rows of `verdicts.json` as the last look had them; none before the first."""
     told = store.computed(LATEST)
-    return [] if told is None else json.loads(told)
+    try:
+        rows = [] if told is None else json.loads(told)
+    except (ValueError, RecursionError):  # damaged: the next look writes it anew
+        return []
+    good = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+    return rows if good else []

@@ -22,7 +22,8 @@ from headcount.core.refs import Ref
 from headcount.core.registry import Registry
 from headcount.core.sizes import require_memory
 
-LARGEST = 1e100  # sums and squares of values up to here stay far from overflow
+# sums, squares and quotients of values between them stay far from overflow
+SMALLEST, LARGEST = 1e-100, 1e100
 MOST_VALUES = 2**20  # lags of a kernel that is given as numbers
 # Beyond these a double holds one lag or none of the kernel, or more lags than any sequence has.
 RANGE = {"rate": (1e-9, 1e3), "exponent": (1e-6, 1e3), "scale": (1e-3, 1e4)}
@@ -419,6 +420,12 @@ def _check_values(values: np.ndarray, name: str) -> None:
         largest <= LARGEST,
         f"{name} holds {largest:.3g}",
         f"numbers up to {LARGEST:g}",
+        "rescale it: heads scale with it",
+    )
+    require(
+        largest == 0 or largest >= SMALLEST,
+        f"{name} holds nothing larger than {largest:.3g}",
+        f"a value of {SMALLEST:g} or more",
         "rescale it: heads scale with it",
     )
     bad = np.flatnonzero(~np.isfinite(values.ravel()))

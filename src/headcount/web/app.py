@@ -17,6 +17,7 @@ type, 422 not what was expected, 503 too many questions, 504 out of time.
 
 import asyncio
 import contextlib
+import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
@@ -35,9 +36,18 @@ from headcount.report.palette import darkened
 from headcount.web import asked
 from headcount.web.asked import LONGEST_TEXT
 from headcount.web.assets_folder import assets
-from headcount.web.guard import BODY_BYTES, FILE_BYTES, Guard, Refused, body_of, parsed, refusal
+from headcount.web.guard import (
+    BODY_BYTES,
+    FILE_BYTES,
+    Guard,
+    Refused,
+    Room,
+    body_of,
+    parsed,
+    refusal,
+)
 from headcount.web.openapi import document
-from headcount.web.pool import Busy, Died, Late, Pool
+from headcount.web.pool import Busy, Died, Down, Late, Pool
 from headcount.web.root import Root
 from headcount.web.service import Service
 from headcount.web.sweeps import Sweeps
@@ -82,7 +92,7 @@ def application(
         exception_handlers={HTTPException: _missing},  # type: ignore[dict-item]
     )
     app.mount("/", StaticFiles(directory=assets(), html=True))
-    app.state.service = explorer.service
+    app.state.service, app.state.sweeps = explorer.service, explorer.sweeps
     return Guard(app, hosts)
 
 
@@ -91,7 +101,7 @@ class _Explorer:
 
     def __init__(self, opened: Root, pool: Pool, acting: bool):
         self.opened, self.pool, self.acting = opened, pool, acting
-        self.service, self.sweeps = Service(pool), Sweeps()
+        self.service, self.sweeps, self.room = Service(pool), Sweeps(), Room()
 
     def routes(self) -> list[Route]:
         return [
@@ -141,6 +151,8 @@ class _Explorer:
         small = len(body) <= SMALL_BODY
         values = parsed(body) if small else await asyncio.to_thread(parsed, body)
         record = QUESTIONS[name](**values)
+        if isinstance(record, asked.AskRuns):
+            return await self._runs(request, record)
         if not isinstance(record, asked.AskSweep):
             return await _answered(request, self.service, name, record.to_plain())
         if not self.acting:
@@ -150,15 +162,27 @@ class _Explorer:
             self.sweeps.start(self.opened.inside(record.store))
         return answer
 
+    async def _runs(self, request: Request, record: asked.AskRuns) -> Response:
+        """With why a continuation of this store failed, where it did."""
+        answer = await _answered(request, self.service, "runs", record.to_plain())
+        if answer.status_code != 200:
+            return answer
+        failure = self.sweeps.failure(self.opened.inside(record.store))
+        if failure is None:
+            return answer
+        told = json.loads(bytes(answer.body)) | {"continue_failed": failure}
+        return _sent("runs", json.dumps(told, separators=(",", ":")).encode(), False)
+
     async def diagnose(self, request: Request) -> Response:
         _typed(request, "application/octet-stream")
         name = request.query_params.get("name", "")[-80:]
-        content = await body_of(request, FILE_BYTES)
-        if not content:
-            raise Refused(422, "an empty file; expected sequences; choose another file")
-        column = request.query_params.get("column", "").strip()[:LONGEST_TEXT]
-        values = {"name": name, "content": content, "column": column}
-        return await _answered(request, self.service, "diagnose", values)
+        with self.room.holding(request, FILE_BYTES):
+            content = await body_of(request, FILE_BYTES)
+            if not content:
+                raise Refused(422, "an empty file; expected sequences; choose another file")
+            column = request.query_params.get("column", "").strip()[:LONGEST_TEXT]
+            values = {"name": name, "content": content, "column": column}
+            return await _answered(request, self.service, "diagnose", values)
 
 
 def _kindly(
@@ -175,6 +199,9 @@ def _kindly(
             refused = error
         except Busy:
             refused = Refused(503, "too many questions at once; ask again in a moment")
+        except Down:
+            line = "no worker process can be started; the server tries again, its terminal says why"
+            refused = Refused(503, line)
         except Late:
             refused = Refused(504, "no answer within the time limit; ask something smaller")
         except Died:
@@ -244,8 +271,9 @@ async def _left(request: Request) -> None:
 
 
 def _found(root: Root) -> dict[str, Any]:
+    name = root.folder.name.encode(errors="replace").decode()
     return {
-        "root": root.folder.name,
+        "root": name,
         "models": root.holding("config.json", "model.safetensors"),
         "stores": root.ending(".sqlite"),
         "studies": sorted({*root.holding("verdicts.json"), *root.holding("result.json")}),
@@ -260,9 +288,9 @@ def _figure(root: Root, name: str, dark: bool) -> Response:
     good = path.suffix == ".svg" and path.is_file() and path.stat().st_size <= LARGEST_FIGURE
     if not good:
         raise Refused(404, "no such figure; expected the name of an SVG below the opened folder")
-    drawn = path.read_bytes()
-    if dark:
-        drawn = darkened(drawn)
+    if not dark:
+        return _file(path, "image/svg+xml")
+    drawn = darkened(path.read_bytes())
     return Response(drawn, 200, {"content-security-policy": ALONE}, "image/svg+xml")
 
 
@@ -272,4 +300,9 @@ def _report(root: Root, name: str) -> Response:
     good = path.name == "report.html" and path.is_file() and path.stat().st_size <= LARGEST_REPORT
     if not good:
         raise Refused(404, "no such report; expected a report.html below the opened folder")
-    return Response(path.read_bytes(), 200, {"content-security-policy": ALONE}, "text/html")
+    return _file(path, "text/html")
+
+
+def _file(path: Path, kind: str) -> Response:
+    """Read while it is sent: a client that is slow to read keeps little in memory."""
+    return FileResponse(path, 200, {"content-security-policy": ALONE}, kind)

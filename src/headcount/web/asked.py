@@ -25,7 +25,8 @@ DEEPEST = 8  # of a mapping that describes a part
 # parts that read files, or hold functions: not for a page
 CLOSED = frozenset({"file", "stdlib", "english", "callable", "text", "corpus"})
 _WORDS = re.compile(r"[A-Za-z][\w-]*")
-_PLAIN = re.compile(r"[\w\s:=,+().\-]*")
+_PLAIN = re.compile(r"[\w\s:=,+().\-]*", re.ASCII)
+_SPACED = re.compile(r"(?<=\d)_(?=\d)")  # 9_999 is a number too
 
 Part = Annotated[str | dict[str, Any], pydantic.AfterValidator(lambda part: safe_part(part))]
 Bias = Literal["lin", "log", "log1p", "peak", "table", "rope"]
@@ -35,6 +36,10 @@ Drawn = Annotated[list[Real], pydantic.Field(min_length=1, max_length=MOST_DRAWN
 # checked before the two kinds are tried: a fault is then told once, in words
 Kernel = Annotated[str | Drawn, pydantic.BeforeValidator(lambda given: kernel(given))]
 Name = Annotated[str, pydantic.Field(max_length=LONGEST_TEXT)]
+# of a part: no path, no ending, no options
+PartName = Annotated[
+    str, pydantic.Field(max_length=LONGEST_TEXT, pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$")
+]
 
 
 def safe_part(part: Any, depth: int = 0) -> Any:
@@ -89,7 +94,7 @@ def _safe_text(text: str) -> None:
         raise InputError(f"{begun!r} with {word!r}", "parts without files or functions", _BY_HAND)
     dotted = re.search(r"\.\s*[A-Za-z_]", text)
     require(not dotted, f"{begun!r} names a file", "a part by its name", _BY_HAND)
-    for digits in re.findall(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", text):
+    for digits in re.findall(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", _SPACED.sub("", text)):
         _safe_size(float(digits))
 
 
@@ -156,9 +161,9 @@ class AskBuild(Spec):
 
     memory: Part = "fixed:lags=1"
     tol: Annotated[Real, pydantic.Field(ge=LEAST_TOL, le=1e6)] = 0.1
-    bias: Name = "lin"
-    normaliser: Name | None = None
-    theorem: Name | None = None
+    bias: PartName = "lin"
+    normaliser: PartName | None = None
+    theorem: PartName | None = None
     precision: Literal["float32", "float64"] = "float32"
     length: Annotated[Whole, pydantic.Field(ge=1, le=1024)] = 64
 

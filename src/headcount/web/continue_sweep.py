@@ -1,21 +1,29 @@
 """A process that computes what a store still lacks: `python -m headcount.web.continue_sweep STORE`.
 
-Started by the explorer's button. The runs are those that the store knows; their specs are data, and
-one that reads a file or names a function is refused before anything runs (`unfinished`).
+Started by the explorer's button, with `watched`: it then ends, as on ^C, when its standard input is
+closed, which is when the explorer ends, in order or killed. The runs are those that the store
+knows; their specs are data, and one that reads a file or names a function is refused before
+anything runs (`unfinished`).
 """
 
+import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import HeadcountError, require
+from headcount.core.registry import without_files
 from headcount.lab.sweep.store import Store
 from headcount.web.asked import CLOSED
+from headcount.web.sweeps import WATCHED
 
 FUNCTIONS = CLOSED - {"stdlib", "english"}
 PLACES = ("path", "file", "corpus")
+LAST_SECONDS = 30.0  # from the wish to end until the end, whatever still runs
 _PATH = re.compile(r"[/\\~]|\.\s*[A-Za-z_]")
 
 
@@ -57,13 +65,28 @@ def main(store: str) -> int:
     from headcount.train.run_spec import RunSpec
 
     try:
-        specs = [RunSpec.from_values(spec) for spec in unfinished(Path(store))]
-        sweep(specs, store, engine=LocalEngine(1))
+        with without_files():
+            specs = [RunSpec.from_values(spec) for spec in unfinished(Path(store))]
+            sweep(specs, store, engine=LocalEngine(1))
     except HeadcountError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
+def _end_with_input() -> None:
+    """As on ^C when nobody holds our input open any more; then at once."""
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(LAST_SECONDS)
+    os._exit(1)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have come to us ignored
+    if sys.argv[2:] == [WATCHED]:
+        threading.Thread(target=_end_with_input, daemon=True).start()
+    try:
+        sys.exit(main(sys.argv[1]))
+    except KeyboardInterrupt:  # before the sweep began: it takes them itself
+        sys.exit(130)

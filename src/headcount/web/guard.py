@@ -6,10 +6,11 @@ limited in size, in the time they take to arrive, and in how deep their JSON nes
 """
 
 import asyncio
+import contextlib
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
 
 from headcount.core.errors import InputError
@@ -20,6 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 BODY_BYTES = 256 * 1024
 FILE_BYTES = 32 * 2**20
+UPLOAD_BYTES = 4 * FILE_BYTES  # of files in memory at once, from all clients
 BODY_SECONDS = 20.0
 DEEPEST = 16
 # a string that is not closed is taken to the end at once: no backtracking, one pass
@@ -89,7 +91,8 @@ class Guard:
             raise Refused(421, f"Host {shown}; expected this server's own name; open its address")
         for origin in headers.get(b"origin", []):
             text = origin.decode("latin-1").lower()
-            if text.removeprefix("http://").removeprefix("https://") not in self.hosts:
+            scheme, mark, name = text.partition("://")
+            if not mark or scheme not in ("http", "https") or name not in self.hosts:
                 raise Refused(403, f"Origin {text[:80]!a}; expected this page's own")
         site = headers.get(b"sec-fetch-site", [b"none"])[0]
         if scope["method"] != "GET" and site not in (b"same-origin", b"none"):
@@ -103,6 +106,26 @@ async def send_line(send: Send, status: int, line: str) -> None:
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
+
+
+class Room:
+    """What files of all clients may take of the memory together, until they are answered."""
+
+    def __init__(self, most: int = UPLOAD_BYTES):
+        self.most, self.taken = most, 0
+
+    @contextlib.contextmanager
+    def holding(self, request: Any, most: int) -> Iterator[None]:
+        """Room for the body of a request, by what its head tells; refused where there is none."""
+        told = request.headers.get("content-length", "")
+        size = min(int(told), most) if told.isdecimal() else most
+        if self.taken + size > self.most:
+            raise Refused(503, "too many files at once; send it again in a moment")
+        self.taken += size
+        try:
+            yield
+        finally:
+            self.taken -= size
 
 
 async def body_of(request: Any, most: int, seconds: float = BODY_SECONDS) -> bytes:
@@ -129,7 +152,10 @@ def parsed(body: bytes) -> dict[str, Any]:
     if depth(body, DEEPEST) > DEEPEST:
         raise Refused(400, f"JSON nested deeper than {DEEPEST}; flatten it")
     try:
-        values = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_once)
+        # of any other encoding the brackets were not counted
+        values = json.loads(
+            body.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_once
+        )
     except (ValueError, RecursionError) as error:
         raise Refused(
             400, f"no JSON ({' '.join(str(error).split())[:120]}); send an object"

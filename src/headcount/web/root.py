@@ -41,6 +41,29 @@ class Root:
             raise outside
         return found
 
+    def file(self, folder: Path, name: str) -> Path:
+        """The path of a file or a folder beside others in `folder`, which lies below the root; an
+        `InputError` where a link leads outside. Whether it is there is for the caller to see.
+        """
+        try:
+            found = (folder / name).resolve()
+        except (OSError, RuntimeError, ValueError):
+            found = Path(os.devnull)
+        require(
+            found.is_relative_to(self.folder),
+            f"{folder.name}/{name}, a link that leads out of the opened folder",
+            "a file below it",
+            "copy the file there",
+        )
+        return found
+
+    def with_files(self, name: str, *files: str) -> Path:
+        """The folder of a name, where none of these files in it is a link that leads outside."""
+        folder = self.inside(name)
+        for file in files:
+            self.file(folder, file)
+        return folder
+
     def name(self, path: Path) -> str:
         """The name of a path below the root."""
         return path.relative_to(self.folder).as_posix() or "."
@@ -63,6 +86,9 @@ class Root:
     def _walk(self) -> Iterator[tuple[Path, list[str]]]:
         seen = 0
         for here, folders, names in os.walk(self.folder):
+            # a name that is no UTF-8 cannot be told, nor asked for
+            folders[:] = [name for name in folders if _is_text(name)]
+            names = [name for name in names if _is_text(name)]
             path = Path(here)
             deep = len(path.relative_to(self.folder).parts)
             folders[:] = (
@@ -74,3 +100,11 @@ class Root:
             yield path, names
             if seen > MOST_SEEN:
                 return
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import CheckFailed, require
+from headcount.core.files import refuse_unwritable
 from headcount.core.spec import content_hash
 from headcount.web import asked
 from headcount.web.assets_folder import assets
@@ -88,6 +89,7 @@ def write_site(folder: Path, say: Callable[[str], None]) -> Site:
     folder = Path(folder)
     ours = not folder.exists() or (folder / MARK).is_file() or not any(folder.iterdir())
     require(ours, f"{folder}", "a new or empty folder, or an earlier site", "choose another place")
+    refuse_unwritable(folder)
     index, size, files = [], 0, {}
     asked_for = questions()
     for i, (question, values) in enumerate(asked_for):  # a plan adds its model

@@ -13,14 +13,17 @@ os.environ.setdefault("NPROC", "1")
 import contextlib
 import functools
 import json
-import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from headcount.core.errors import HeadcountError
+from headcount.core.registry import without_files
+from headcount.lab.sweep.schema import patience
 from headcount.web import asked
 from headcount.web.views.catalogue import catalogue_view
 from headcount.web.views.drafts import bound_view, draft_view
@@ -30,8 +33,9 @@ from headcount.web.views.memories import memory_view
 from headcount.web.views.models import model_view
 from headcount.web.views.plain_numbers import finite
 from headcount.web.views.plans import plan_view, zip_view
-from headcount.web.work_words import ANSWERED, FAILED, REFUSED
+from headcount.web.work_words import ANSWERED, BEGUN, FAILED, READY, REFUSED
 
+STORE_SECONDS = 5.0  # that a store is waited for: less than any question has
 MEMORY_BYTES = 6 * 2**30
 
 # A worker that has nothing to do at first answers these to itself: libraries that load late are
@@ -78,14 +82,27 @@ def as_json(document: dict[str, Any]) -> bytes:
 def answer(question: str, values: dict[str, Any], root: str) -> tuple[str, bytes]:
     """A verdict word and the bytes of the answer, or of one line that says why there is none."""
     try:
-        return ANSWERED, TASKS[question](values, root)
+        with without_files(), patience(STORE_SECONDS):
+            return ANSWERED, TASKS[question](values, root)
     except HeadcountError as error:
-        return REFUSED, _line(str(error))
+        return REFUSED, _line(_without_places(str(error), root))
     except MemoryError:
         return REFUSED, _line("the memory limit was reached; expected a smaller question")
+    except RecursionError:
+        return REFUSED, _line("nested too deeply; expected fewer levels; flatten it")
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         return FAILED, _line(f"the computation failed ({type(error).__name__}); this is a bug")
+
+
+def _without_places(message: str, root: str) -> str:
+    """The same with paths as the client knows them: where root and temporary files lie is no
+    business of theirs.
+    """
+    for folder in sorted({root, str(Path(root).resolve()), tempfile.gettempdir()}, key=len)[::-1]:
+        if folder != os.sep:
+            message = message.replace(folder + os.sep, "").replace(folder, ".")
+    return message
 
 
 def _line(message: str) -> bytes:
@@ -94,8 +111,8 @@ def _line(message: str) -> bytes:
 
 def serve(pipe: Connection, root: str) -> None:
     """The life of a worker: until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C is for the server, which ends its workers
     _limit_memory()
+    pipe.send((READY,))
     begin: list[Callable[[], Any]] = [
         *(functools.partial(answer, question, values, root) for question, values in FIRST),
         _stores,
@@ -107,6 +124,7 @@ def serve(pipe: Connection, root: str) -> None:
             question, values = pipe.recv()
         except (EOFError, OSError):
             return
+        pipe.send((BEGUN,))
         pipe.send(answer(question, values, root))
 
 

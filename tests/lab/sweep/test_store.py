@@ -4,14 +4,16 @@ import math
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
 from headcount.core.errors import InputError
 from headcount.core.spec import canonical_json, content_hash
+from headcount.lab.latest_verdicts import LATEST, latest_verdicts
 from headcount.lab.sweep import schema
-from headcount.lab.sweep.schema import STEPS, Row, StoreError
-from headcount.lab.sweep.store import Store
+from headcount.lab.sweep.schema import COLUMNS, STEPS, Row, StoreError, checksum
+from headcount.lab.sweep.store import STOP, Store
 from tests.lab.sweep.toy import plan, record
 
 SPECS = {content_hash(spec): spec for spec in plan(4)}
@@ -271,3 +273,91 @@ def test_a_store_whose_maker_died_in_the_middle_is_made_anew(tmp_path):
         assert store.rows() is not None
     with Store(path, read_only=True) as store:
         assert store.rows()[0] == []
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"final": '{"eval_loss": "abc"}'},
+        {"final": "[1]"},
+        {"final": "{"},
+        {"final": "[" * 50_000},
+        {"final": '{"eval_loss": {"float": "zzz"}}'},
+        {"final": f'{{"eval_loss": {"9" * 400}}}'},
+        {"metrics": "[]"},
+        {"metrics": '{"step": 3}'},
+        {"metrics": '{"step": [1], "loss": [{"a": 1}]}'},
+        {"seconds": '{"run": [1]}'},
+        {"versions": "[]"},
+        {"versions": '{"jax": 3}'},
+        {"other": "7"},
+        {"status": "odd"},
+        {"outcome": 7},
+        {"step": "x"},
+        {"error": 3},
+        {"stored": None},
+    ],
+    ids=str,
+)
+def test_odd_content_under_a_checksum_that_fits_is_damage(column):
+    """Somebody else's store: its checksums are as good as ours."""
+    values = dict(zip(COLUMNS, row(IDS[0]).to_columns(), strict=True)) | column
+    written = tuple(values.values())[:-1]
+    assert Row.from_columns((*written, checksum(list(written)))) is None
+
+
+def test_what_else_a_record_holds_replaces_nothing():
+    values = dict(zip(COLUMNS, row(IDS[0]).to_columns(), strict=True))
+    values["other"] = '{"metrics": 3, "kept": 4}'
+    written = tuple(values.values())[:-1]
+    found = Row.from_columns((*written, checksum(list(written))))
+    assert list(found.record["metrics"]) == list(record(SPECS[IDS[0]])["metrics"])
+    assert found.record["kept"] == 4
+
+
+@pytest.mark.parametrize("column", ["id", "final", "error"])
+def test_text_that_is_none_damages_its_row_and_no_other(path, column):
+    with Store(path) as store:
+        for id in IDS[:2]:
+            store.put(row(id))
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(f"UPDATE results SET {column} = CAST(x'ff41' AS TEXT) WHERE rowid = 1")
+    connection.close()
+    with Store(path) as store:
+        good, damaged = store.rows()
+        assert ([found.id for found in good], len(damaged)) == ([IDS[1]], 1)
+        assert store.drop(damaged) == 1
+        assert store.rows()[1] == []
+
+
+@pytest.mark.parametrize("value", ["{", "[" * 50_000, "7", '"x"', b"\xff"], ids=repr)
+def test_odd_notes_beside_the_runs_are_none(path, value):
+    with Store(path) as store:
+        store.enter()
+        for key in (STOP, LATEST):
+            store.keep(key, value)
+        assert not store.asked_to_stop()
+        assert latest_verdicts(store) == []
+
+
+@pytest.mark.parametrize("spec", ["[" * 50_000, "7", b"\xff", '{"float": []}'], ids=repr)
+def test_an_odd_spec_is_left_out(path, spec):
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE runs SET spec = ? WHERE rowid = 1", (spec,))
+        connection.execute("INSERT INTO owners VALUES (7, x'ff', 'x', 3, 'y')")
+    connection.close()
+    with Store(path, read_only=True) as store:
+        assert list(store.specs()) == IDS[1:]
+        assert store.at_work() == {}
+
+
+def test_a_held_store_is_waited_for_as_long_as_is_said(path):
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    started = time.monotonic()
+    with schema.patience(0.1), Store(path) as store, pytest.raises(StoreError, match="other progr"):
+        store.keep("a", "b")
+    assert time.monotonic() - started < 10
+    holder.close()

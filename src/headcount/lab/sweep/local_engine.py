@@ -17,10 +17,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from pathlib import Path
 from typing import IO, Any
 
 from headcount.core.arguments import checked
+from headcount.core.children import SAFE_FLAG, SAFE_PATH, asked_path, folder_of, search_path
 from headcount.core.errors import require
 from headcount.lab.sweep.engine import (
     AbstractEngine,
@@ -55,6 +55,16 @@ def one_thread() -> dict[str, str]:
     return {"XLA_FLAGS": flags, **dict.fromkeys(threads, "1")}
 
 
+def _path(runner: AbstractRunner) -> str:
+    """Where a worker looks for modules: as this process does, so that a runner beside the user's
+    script is found; where it is found through the working folder alone, that comes last, and hides
+    no other module.
+    """
+    own = folder_of(type(runner).__module__)
+    path = asked_path()
+    return search_path(path if own is None or own in path else [*path, own])
+
+
 class _Worker:
     """One child process, and the thread that reads what it says into the engine's queue."""
 
@@ -70,13 +80,12 @@ class _Worker:
         self.key: str | None = None
         self.batch: Batch | None = None
         self.ready = False
-        path = os.pathsep.join(str(Path(entry or ".").resolve()) for entry in sys.path)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "headcount.lab.sweep.worker"],
+            [sys.executable, SAFE_FLAG, "-m", "headcount.lab.sweep.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env={**os.environ, **one_thread(), "PYTHONPATH": path},
+            env={**os.environ, **one_thread(), **SAFE_PATH, "PYTHONPATH": _path(runner)},
         )
         if pin and hasattr(os, "sched_setaffinity"):
             allowed = sorted(os.sched_getaffinity(0))

@@ -68,7 +68,7 @@ def _curves(row: Row) -> Iterator[dict[str, Any]]:
     metrics = row.record.get("metrics", {})
     for name, values in metrics.items():
         if name != "step":
-            for step, value in zip(metrics["step"], values, strict=False):
+            for step, value in zip(metrics.get("step", ()), values, strict=False):
                 yield {"id": row.id, "metric": name, "step": step, "value": value}
 
 

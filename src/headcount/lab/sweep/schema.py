@@ -12,6 +12,7 @@ never shown.
 """
 
 import contextlib
+import contextvars
 import dataclasses
 import hashlib
 import json
@@ -23,6 +24,7 @@ from typing import Any
 
 from headcount.core.errors import HeadcountError, InputError, require
 from headcount.core.spec import plain
+from headcount.lab.sweep.sound_row import sound_head, sound_parts
 
 FINISHED, FAILED = "finished", "failed"
 PARTS = ("metrics", "final", "seconds", "versions")  # of a record, each a JSON column of its own
@@ -77,12 +79,23 @@ class Row:
 
     @classmethod
     def from_columns(cls, values: tuple[Any, ...]) -> "Row | None":
-        """The row, or None where the checksum does not fit."""
+        """The row, or None where the checksum does not fit, or it fits and what it vouches for is
+        none of what a sweep writes.
+        """
         if checksum(list(values[:-1])) != values[-1]:
             return None
         named = dict(zip(COLUMNS, values, strict=True))
-        record = {name: named[name] for name in ("outcome", "step", "sentence")}
-        record |= {name: loads(named[name]) for name in PARTS} | loads(named["other"])
+        head = {name: named[name] for name in ("outcome", "step", "sentence")}
+        try:
+            parts = {name: loads(named[name]) for name in PARTS}
+            other = loads(named["other"])
+        except (TypeError, ValueError, RecursionError):
+            return None
+        if named["status"] not in (FINISHED, FAILED):
+            return None
+        if not (sound_head(named) and sound_parts(parts) and isinstance(other, dict)):
+            return None
+        record = {**other, **head, **parts}
         return cls(
             named["id"],
             named["status"],
@@ -114,6 +127,7 @@ def loads(text: str) -> Any:
 
 APPLICATION = 0x48434E54  # "HCNT" in the file's header: how a store is told from any other database
 BUSY_SECONDS = 30.0
+_PATIENCE = contextvars.ContextVar("patience", default=BUSY_SECONDS)
 # A writer died in the middle of making the store: SQLite undoes that as soon as the file is opened
 # for writing, and not before.
 UNFINISHED = ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY")
@@ -151,10 +165,26 @@ class StoreError(HeadcountError):
 
 
 @contextlib.contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Inside the block a store that another program holds is waited for so long."""
+    before = _PATIENCE.set(seconds)
+    try:
+        yield
+    finally:
+        _PATIENCE.reset(before)
+
+
+@contextlib.contextmanager
 def readable_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as one line that says what to do."""
     try:
         yield
+    except UnicodeDecodeError:  # of a table's own description
+        raise InputError(
+            f"{path} is damaged (text that is no UTF-8)",
+            "a store written by headcount",
+            "move it away or give another",
+        ) from None
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "") or ""
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
@@ -186,7 +216,7 @@ def connect(path: Path, steps: Sequence[Sequence[str]] = STEPS) -> sqlite3.Conne
     if path.exists():
         _refuse(path, steps, _version(path))
     with readable_errors(path):
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        connection = _connection(str(path))
         try:
             _switch_to_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -297,9 +327,23 @@ def _readable(path: Path) -> sqlite3.Connection:
             return _looked_at(f"{address}?mode=ro&immutable=1")
 
 
+def _connection(address: str, uri: bool = False) -> sqlite3.Connection:
+    made = sqlite3.connect(address, uri=uri, timeout=_PATIENCE.get(), isolation_level=None)
+    made.text_factory = _text
+    return made
+
+
+def _text(stored: bytes) -> str | bytes:
+    """Text; bytes that are none stay what they are, so that their row is damaged and no other."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
+
+
 def _looked_at(address: str) -> sqlite3.Connection:
     """A connection that has read something: before that SQLite opens no file."""
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = _connection(address, uri=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
@@ -325,7 +369,7 @@ def _refuse(path: Path, steps: Sequence[Sequence[str]], found: int) -> None:
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """Needs the file for itself for a moment, and SQLite does not wait for that on its own."""
-    until = time.monotonic() + BUSY_SECONDS
+    until = time.monotonic() + _PATIENCE.get()
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")

@@ -31,6 +31,7 @@ from headcount.lab.sweep.schema import (
     transaction,
 )
 
+OWNER = (str, str, int, str, int)  # a row of other types is damaged: nobody is there
 STOP = "stop"  # of `computed`: the sweeps that are asked to end
 
 
@@ -114,7 +115,7 @@ class Store:
             found = self._connection.execute(
                 "SELECT value FROM computed WHERE key = ?", (key,)
             ).fetchone()
-        return None if found is None else found[0]
+        return found[0] if found is not None and isinstance(found[0], str) else None
 
     def keep(self, key: str, value: str) -> None:
         """Keep a value under the hash of what it depends on."""
@@ -162,7 +163,10 @@ class Store:
         """Forget results, so that their runs are computed again; how many there were."""
         with readable_errors(self.path), transaction(self._connection):
             before = self._connection.total_changes
-            self._connection.executemany("DELETE FROM results WHERE id IS ?", [(id,) for id in ids])
+            for id in ids:
+                # bytes that are no text are stored as text all the same
+                place = "CAST(id AS BLOB)" if isinstance(id, bytes) else "id"
+                self._connection.execute(f"DELETE FROM results WHERE {place} IS ?", (id,))
             return self._connection.total_changes - before
 
     def drop_failed(self, ids: Iterable[str]) -> int:
@@ -268,22 +272,24 @@ class Store:
     def asked_to_stop(self) -> bool:
         """Has somebody asked this sweep to end?"""
         told = self.computed(STOP)
-        return told is not None and self.owner is not None and self.owner.owner in json.loads(told)
+        try:
+            named = [] if told is None else json.loads(told)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(named, list) and self.owner is not None and self.owner.owner in named
 
     def _owners(self) -> list[Owner]:
-        return [
-            Owner(*values)
-            for values in self._connection.execute(
-                "SELECT owner, place, pid, started, beat FROM owners"
-            )
-        ]
+        found = self._connection.execute("SELECT owner, place, pid, started, beat FROM owners")
+        return [Owner(*values) for values in found if tuple(map(type, values)) == OWNER]
 
 
 def _intact(id: str, text: Any) -> dict[str, Any] | None:
     """The plain spec of a row of `runs`, or None where it does not hash to its id."""
     try:
         spec = loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if not isinstance(spec, dict):
         return None
     # as a rule the text is canonical: to write it anew takes longer than all else here
     same = (isinstance(text, str) and hash_of_text(text) == id) or content_hash(spec) == id

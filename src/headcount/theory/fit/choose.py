@@ -443,7 +443,7 @@ def score(problem: Problem, full: Sample, head_sum: HeadSum, least: float = math
     )
     if weight < 1e8:
         rates = np.array([min(b, full.high) for b in head_sum.rates])
-        a = np.array([float(x.p) / float(x.q) for x in head_sum.coefficients])
+        a = np.array([int(x.p) / int(x.q) for x in head_sum.coefficients])
         error = full.error(rates, a)
         accurate = error > 1e-12 * weight * len(full.target)
         if accurate and (not slow or error >= least):

@@ -27,6 +27,8 @@ from headcount.web.views.memories import drawn
 from headcount.web.views.plain_numbers import rows, short
 from headcount.web.views.plans import SUBSPACES, built, subspaces
 
+READ = ("config.json", "model.safetensors", SUBSPACES)
+MOST_NAMES = 100_000  # bytes of them
 LARGEST_FILE = 64 * 2**20
 MOST_COORDINATES = 64  # of the picture of the stream
 MOST_HEADS = 64
@@ -55,7 +57,7 @@ def model_view(asked: AskModel, root: str) -> dict[str, Any]:
             beside = small_ones_beside(made) if asked.build.theorem is None else []
         else:
             assert asked.folder is not None
-            folder = Root(root).inside(asked.folder)
+            folder = Root(root).with_files(asked.folder, *READ)
             model = opened(folder)
             there = range(1, len(model.layers) + 1)
             names = [space for space in _names(folder) if space["layer"] in there]
@@ -95,7 +97,7 @@ def opened(folder: Path) -> Transformer:
 def _names(folder: Path) -> list[dict[str, Any]]:
     """The names that a download of the explorer keeps, else those of the folder's config."""
     try:
-        found = json.loads((folder / SUBSPACES).read_text(encoding="utf-8")[:100_000])
+        found = _begun(folder / SUBSPACES)
         keys = ("layer", "part", "name", "start", "stop", "why")
         kinds = (int, str, str, int, int, str)
         good = all(
@@ -116,6 +118,18 @@ def _names(folder: Path) -> list[dict[str, Any]]:
         }
         for space in named_spaces(folder)
     ]
+
+
+def _begun(path: Path) -> Any:
+    """The JSON of a small file; a ValueError for any other, before it is read."""
+    if not path.is_file():  # a pipe has no end
+        raise ValueError
+    with path.open("rb") as file:
+        text = file.read(MOST_NAMES)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError from None
 
 
 def _sizes(model: Transformer) -> dict[str, Any]:

@@ -24,7 +24,9 @@ from headcount.web.views.plain_numbers import short_one
 MOST_RUNS = 400
 MOST_POINTS = 400
 LARGEST_TEXT = 20 * 2**20
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite opens with a store
 VERDICTS = "verdicts.json"
+READ = (VERDICTS, RESULT, "arms.csv", "report.html", "figures")
 SHOWN = ("id", "status", "outcome", "outcome_step", "error")
 
 
@@ -56,7 +58,7 @@ def runs_view(asked: AskRuns, root: str) -> dict[str, Any]:
         "left_out": stands["finished"] + stands["failed"] - len(shown),
         "curves": _curves(path, asked.curves, names) if asked.curves else [],
         # the report beside a store is made from all of its runs; before it, the last look
-        "verdicts": _verdicts(path.parent) or latest,
+        "verdicts": _verdicts(path.parent, root) or latest,
     }
 
 
@@ -136,6 +138,8 @@ def store_path(name: str, root: str) -> Path:
     """A store below the root."""
     path = Root(root).inside(name)
     require(path.suffix == ".sqlite" and path.is_file(), name, "a store", "choose another")
+    for suffix in BESIDE:
+        Root(root).file(path.parent, path.name + suffix)
     return path
 
 
@@ -144,6 +148,8 @@ def sweep_view(asked: AskSweep, root: str) -> dict[str, Any]:
     path = store_path(asked.store, root)
     if asked.act == "continue":
         return {"store": asked.store, "act": asked.act, "runs": len(unfinished(path))}
+    with Store(path, read_only=True):  # an empty file is none, and does not become one
+        pass
     with Store(path) as store:
         return {"store": asked.store, "act": asked.act, "sweeps": store.ask_to_stop()}
 
@@ -175,9 +181,10 @@ def _number(value: Any) -> float | None:
     return short_one(value) if isinstance(value, (int, float)) else None
 
 
-def _verdicts(folder: Path) -> list[dict[str, Any]]:
+def _verdicts(folder: Path, root: str) -> list[dict[str, Any]]:
     """Of the report beside a store, where there is one."""
     try:
+        Root(root).file(folder, "verdicts.json")
         return verdicts(folder)["verdicts"]
     except InputError:
         return []
@@ -187,7 +194,7 @@ def study_view(asked: AskStudy, root: str) -> dict[str, Any]:
     """Verdicts, four numbers per arm, and the names of the figures of a reproduction; or the
     document of another study (`kind` says which).
     """
-    folder = Root(root).inside(asked.folder)
+    folder = Root(root).with_files(asked.folder, *READ)
     if (folder / RESULT).is_file():
         page = (folder / "report.html").is_file()
         found = result(folder)
@@ -244,7 +251,11 @@ def arms(folder: Path) -> list[dict[str, Any]]:
     """`arms.csv` of a report: numbers as numbers."""
     if not (folder / "arms.csv").is_file():
         return []
-    lines = list(csv.DictReader(io.StringIO(_small(folder / "arms.csv"))))[:MOST_RUNS]
+    try:
+        lines = list(csv.DictReader(io.StringIO(_small(folder / "arms.csv"))))[:MOST_RUNS]
+    except csv.Error as error:
+        expected = "a table written by reproduce"
+        raise InputError(f"{folder.name}/arms.csv ({error})", expected, "choose another") from None
     return [{key: _read(value) for key, value in line.items() if key} for line in lines]
 
 
