@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.serve import serve
+from headcount.core.children import folder_of
 from headcount.core.errors import InputError
 from headcount.web import static_site
 
@@ -83,7 +84,8 @@ def test_nothing_in_the_working_folder_runs_and_nothing_is_left(tmp_path):
     command.parent.mkdir()
     command.write_text("from headcount.cli import main\nif __name__ == '__main__':\n    main()\n")
     words = [sys.executable, str(command), "serve", "--port", "0", "--workers", "1"]
-    environment = {**os.environ, "TMPDIR": str(temporary)}
+    # what runs tests may have put the working folder on the search path itself
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": folder_of("headcount")}
     environment.pop("PYTHONSAFEPATH", None)
     with subprocess.Popen(
         words,

@@ -270,7 +270,14 @@ class Pool:
         with self._one_start, safe_children():
             _prepared(self._context)
             assert self._folder is not None
-            worker = Worker(self._context, self.root, self._folder.name)
+            try:
+                worker = Worker(self._context, self.root, self._folder.name)
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                # Python's own complaint that the name of the fork server's socket is too long
+                self._context = multiprocessing.get_context("spawn")
+                worker = Worker(self._context, self.root, self._folder.name)
         if self._closed:
             worker.end()
         return worker
