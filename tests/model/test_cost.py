@@ -71,6 +71,15 @@ def test_state_is_a_recurrence_for_lin_and_a_cache_for_dot():
     assert cost(build(), 100, Last()).state == 100 * 2 * (2 + 2)
 
 
+@pytest.mark.parametrize(("length", "seen"), [(10, 10), (100, 16)])
+def test_a_window_keeps_the_tokens_that_it_sees(length, seen):
+    window = {"bias": {"kind": "table", "window": 16}}
+    assert cost(build(**window), length, Last()).state == seen * 2 * (2 + 2)
+    assert cost(build(attention="dp-free", **window), length, Last()).state == seen * 2 * 2
+    # TMX asks the table at a lag of its own: all tokens count
+    assert cost(build(attention="tmx", **window), length, Last()).state >= length * 2 * 2
+
+
 @pytest.mark.parametrize(
     ("text", "parameters", "state"),
     [

@@ -16,7 +16,7 @@ from headcount.studies.decomposition import Measured as Mean
 from headcount.studies.enough_effort import Change, EnoughEffort
 from headcount.studies.finite_sample import FiniteSample
 from headcount.studies.learning_design import Effort
-from headcount.studies.mad_tasks import PREDICTIONS, Measured, Predictions
+from headcount.studies.mad_tasks import PREDICTIONS, Measured, Part, Predictions, Removal
 from headcount.studies.probes import BASE, PROBES, VARIANTS
 from headcount.studies.rivals import Rival, Rivals
 from headcount.studies.robustness import Cell, Robustness, judged
@@ -50,7 +50,7 @@ def rivals():
         Measure.PARAMETERS,
         Profile.SMOKE,
         tuple(
-            Rival(by_name(memory), model, Cost(10, 10, 10), left, Floor(0.0, 0.0), None)
+            Rival(by_name(memory), model, Cost(10, 10, 10), left, Floor(0.0, 0.0), None, 0.5)
             for memory in ("lag-5", "exp-fast")
             for model, left in (("gru", GOOD), ("ssm", BAD))
         ),
@@ -74,7 +74,8 @@ def zoo():
 
 def mad():
     good, bad = (Learned((0.1,) * 5, (right,) * 5) for right in (1.0, 0.5))
-    return Predictions(Profile.SMOKE, (Measured(PREDICTIONS[0], good, bad),))
+    lesser = (Removal(Part.LAYER, bad), Removal(Part.DOT, bad))
+    return Predictions(Profile.SMOKE, (Measured(PREDICTIONS[0], good, lesser),))
 
 
 def test_bounds_are_drawn_with_what_was_measured_of_the_same_quantity():
@@ -97,10 +98,14 @@ def test_bounds_are_drawn_with_what_was_measured_of_the_same_quantity():
     ("make", "page", "cells"),
     [
         (finite, finite_sample_page.page, ["estimation", "enough:", "takes about 250 samples"]),
-        (rivals, rivals_page.page, ["optimisation", "exp-fast"]),
+        (
+            rivals,
+            rivals_page.page,
+            ["optimisation", "exp-fast", "share of the budget", "50% on 2 of 2"],
+        ),
         (robustness, robustness_page.page, ["optimiser (1 of 1)", "refuted", "no dots"]),
         (zoo, zoo_page.page, ["real tokens", "gru reaches 1 of 2 memories."]),
-        (mad, rivals_page.mad_page, ["holds", "multi-query recall"]),
+        (mad, rivals_page.mad_page, ["holds", "multi-query recall", "without dot products"]),
     ],
     ids=["finite-sample", "rivals", "robustness", "zoo", "mad"],
 )

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from headcount.construct.plan import plan
 from headcount.core.errors import InputError
 from headcount.lab.study import Profile
 from headcount.memory.read import Last
@@ -17,30 +18,28 @@ from headcount.report.rivals_page import Square
 from headcount.studies import trials
 from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
-from headcount.studies.contenders import CONTENDERS, TAPS, Measure, amount, sized
+from headcount.studies.contenders import TAPS, Measure, sized
 from headcount.studies.decomposition import Floor
 from headcount.studies.known_floors import modes_of
-from headcount.studies.rivals import NORMED, Cause, Rival, Rivals, budget, floor_of, planned
+from headcount.studies.rivals import (
+    NORMED,
+    Cause,
+    Rival,
+    Rivals,
+    budget,
+    floor_of,
+    minimum_of,
+    planned,
+)
 from headcount.studies.trials import Learned, learned
 from headcount.studies.zoo import zoo
 
 SMALL = Cost(10, 10, 10)
 
 
-@pytest.mark.parametrize("measure", [Measure.PARAMETERS, Measure.WORK])
-@pytest.mark.parametrize("name", CONTENDERS)
-def test_contenders_come_near_the_budget(name, measure):
-    task = by_name("two-hops")
-    found = sized(name, task, measure, budget(task, measure))
-    assert abs(found.off) < 0.25, found  # within 19%; a width more or less is the next choice
-    assert amount(found.cost, measure) == pytest.approx(
-        budget(task, measure) * 2**found.off, rel=1e-9
-    )
-
-
-def row(loss, accuracy=(), floor=None, name="lag-5", rounding=0.0):
+def row(loss, accuracy=(), floor=None, name="lag-5", rounding=0.0, share=1.0):
     known = Floor() if floor is None else Floor(floor, rounding)
-    return Rival(by_name(name), "ssm", SMALL, Learned((loss,) * 3, accuracy), known, None)
+    return Rival(by_name(name), "ssm", SMALL, Learned((loss,) * 3, accuracy), known, None, share)
 
 
 def test_causes_follow_from_floors():
@@ -52,6 +51,26 @@ def test_causes_follow_from_floors():
     assert not row(1e-9, accuracy=(0.9,) * 3, name="recall").reached
     found = Rivals(Measure.PARAMETERS, Profile.SMOKE, (row(0.5, floor=0.2),))
     assert "Missed for approximation: ssm on lag-5." in found.sentences()
+
+
+def test_the_share_of_the_budget_is_data_and_is_told_where_it_is_not_all():
+    rows = tuple(row(0.5, share=share) for share in (1.03, 0.5, 0.062))
+    found = Rivals(Measure.STATE, Profile.SMOKE, rows)
+    assert [r["share"] for r in found.to_json()["rows"]] == [1.03, 0.5, 0.062]
+    told = "Not equal, shares of the budget of state: ssm 6% to 50% on 2 of 3."
+    assert told in found.sentences()
+    assert not any("Not equal" in said for said in Rivals(Measure.STATE, Profile.SMOKE,
+                                                          rows[:1]).sentences())  # fmt: skip
+
+
+def test_the_smallest_model_is_the_least_of_all_rows_not_the_recommended_one():
+    task = by_name("lag-1")
+    found, made = minimum_of(task), plan(task.target, tol=0.1, length=task.length)
+    reached = [row for row in made.rows if row.reachable]
+    assert found.parameters == min(row.parameters for row in reached) == 11
+    assert found.layers == min(row.architecture.layers for row in reached)
+    assert found.heads == min(row.architecture.heads for row in reached)
+    assert made.recommended.parameters == 12  # of common parts
 
 
 def test_a_diagonal_recurrence_has_the_floor_of_a_sum_of_exponentials():
@@ -139,7 +158,7 @@ def test_seeds_that_do_not_agree_are_told():
     mixed = Learned((1e-6,) * 6 + (1.0,) * 4)
     assert (mixed.reached(task), mixed.seeds_reached(task), mixed.settled(task)) == (True, 6, False)
     found = Rivals(Measure.PARAMETERS, Profile.SMOKE,
-                   (Rival(task, "gru", SMALL, mixed, Floor(), None),))  # fmt: skip
+                   (Rival(task, "gru", SMALL, mixed, Floor(), None, 1.0),))  # fmt: skip
     assert "Seeds do not agree, so many reach it: gru on lag-5 (6 of 10)." in found.sentences()
     assert found.to_json()["rows"][0]["seeds_reached"] == 6
     assert Square(task, "gru", mixed).told == "✓ 1e-06\n6 of 10"

@@ -26,7 +26,9 @@ from headcount.model.baselines import (
     Heads,
     LinearFilter,
 )
+from headcount.model.biases import Table
 from headcount.model.embedding import AbstractEmbedding
+from headcount.model.scores import DotFree, DotProduct
 from headcount.model.transformer import Transformer
 
 
@@ -124,19 +126,29 @@ def _first_features(embedding: AbstractEmbedding) -> int:
 
 
 def attention_state(attention: Attention, length: int) -> int:
-    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values, and
-    the keys under a dot product.
+    """Numbers kept per layer: H v for an exponential head (a recurrence), else the values of the
+    tokens that it can still see, and their keys under a dot product.
     """
     heads, v, _ = attention.w_value.shape
     queries = getattr(attention.score, "w_query", None)
+    seen = _seen(attention, length)
     if queries is not None:
-        return length * heads * (v + queries.shape[1])
+        return seen * heads * (v + queries.shape[1])
     recurrent = (
         attention.score.content_free
         and attention.bias.decay() is not None
         and attention.normaliser.exponential
     )
-    return heads * (v + 1) if recurrent else length * heads * v
+    return heads * (v + 1) if recurrent else seen * heads * v
+
+
+def _seen(attention: Attention, length: int) -> int:
+    """How many tokens a head sees: a table hides all lags beyond its window. (Scores that ask the
+    bias at another lag than the token's own see them again.)
+    """
+    if isinstance(attention.bias, Table) and isinstance(attention.score, (DotFree, DotProduct)):
+        return min(length, attention.bias.table.shape[1])
+    return length
 
 
 def _baseline(model: AbstractModel, length: int, rows: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from headcount.report.palette import LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
 from headcount.studies.collection import MemoryTask, share_right
-from headcount.studies.mad_tasks import Predictions
+from headcount.studies.mad_tasks import PREDICTED, Predictions
 from headcount.studies.rivals import Rivals
 from headcount.studies.trials import Learned
 
@@ -82,13 +82,13 @@ CAPTION = (
 
 def page(found: Rivals) -> StudyPage:
     columns = ("memory", "model", "loss", "interval", "accuracy", "floor", "reached", "cause",
-               "parameters", "state", "seeds")  # fmt: skip
+               "parameters", "state", "share of the budget", "seeds")  # fmt: skip
     rows = []
     for r in found.rows:
         ends, seeds = r.learned.interval, len(r.learned.losses)
         rows.append((r.task.name, r.model, r.learned.loss, spread(ends.low, ends.high, seeds),
                      r.learned.accuracy, r.floor.approximation, r.reached, str(r.cause),
-                     r.size.parameters, r.size.state, seeds))  # fmt: skip
+                     r.size.parameters, r.size.state, r.share, seeds))  # fmt: skip
     squares = [Square(r.task, r.model, r.learned) for r in found.rows]
     title = f"Rivals at equal {found.measure}"
     return StudyPage(StudyKind.RIVALS, title, found.sentences(),
@@ -97,17 +97,19 @@ def page(found: Rivals) -> StudyPage:
 
 
 def mad_page(found: Predictions) -> StudyPage:
-    columns = ("task", "layers", "dot products", "right", "without", "right then", "prediction",
-               "seeds", "how ours differs")  # fmt: skip
+    """A row per model: the predicted one, and those that lack one part of it."""
+    columns = ("task", "layers", "dot products", "model", "right", "reached", "seeds",
+               "prediction", "how ours differs")  # fmt: skip
     rows, squares = [], []
     for row in found.rows:
-        p, lesser = row.prediction, row.lesser
-        rows.append((p.task.name, p.layers, p.dot, row.predicted.accuracy, p.less,
-                     lesser and lesser.accuracy, str(row.outcome), len(row.predicted.losses),
-                     p.differs))  # fmt: skip
-        for model, learned in (("predicted", row.predicted), ("with a part less", lesser)):
-            if learned is not None:
-                squares.append(Square(p.task, model, learned))
+        p = row.prediction
+        for name, learned in row.arms:
+            whole = name == PREDICTED  # what is said of the task stands at the first of its rows
+            seeds = learned.split(p.task) or len(learned.losses)
+            rows.append((p.task.name, p.layers, p.dot, name, learned.accuracy,
+                         learned.reached(p.task), seeds, str(row.outcome) if whole else "",
+                         p.differs if whole else ""))  # fmt: skip
+            squares.append(Square(p.task, name, learned))
     title = "MAD's tasks: is the predicted architecture the smallest?"
     return StudyPage(StudyKind.MAD, title, found.sentences(), figure(squares, StudyKind.MAD),
                      CAPTION, columns, rows, profile=found.profile)  # fmt: skip

@@ -18,8 +18,10 @@ CAPTION = (
     " the smallest one that is known to hold the memory to 0.1."
 )
 NOTES = (
-    "layers, parameters: of this model; known, smallest: of the smallest model that is known;"
-    " proved: no model of that kind has fewer layers (1 where nothing is proved).",
+    "layers, parameters: of this model; known, smallest: the fewest layers and the fewest"
+    " parameters of models that are known to hold the memory to 0.1 on sequences of its length (not"
+    " of one model); proved: no model like the one with the fewest layers has fewer (1 where"
+    " nothing is proved).",
 )
 
 

@@ -38,6 +38,7 @@ from headcount.studies.contenders import (
     cost_of,
     layers_of,
     maker,
+    near,
     sized,
 )
 from headcount.studies.decomposition import Floor
@@ -104,13 +105,16 @@ class Cause(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Minimum:
-    """The smallest model known for a memory (`plan`)."""
+    """The smallest models known for a memory: each size is the least of the rows of `plan` that
+    reach it, so that they need not be of one model. Rows that serve sequences of one length count:
+    a task has one.
+    """
 
     layers: int
     heads: int
     parameters: int
-    construction: str
-    layers_proved: int = 1  # no model of its kind has fewer
+    construction: str  # of the model with the fewest parameters
+    layers_proved: int = 1  # no model like the one with the fewest layers has fewer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +127,7 @@ class Rival:
     learned: Learned
     floor: Floor  # shares of the variance: what it must leave, or can come down to
     minimum: Minimum | None
+    share: float  # of the budget, that it has
 
     @property
     def reached(self) -> bool:
@@ -147,7 +152,7 @@ class Rival:
             "minimum": None if self.minimum is None else dataclasses.asdict(self.minimum),
             "reached": self.reached, "cause": str(self.cause), "seeds": len(self.learned.losses),
             "seeds_reached": self.learned.seeds_reached(self.task),
-            **dataclasses.asdict(self.size),
+            "share": self.share, **dataclasses.asdict(self.size),
         }  # fmt: skip
 
 
@@ -170,7 +175,7 @@ class Rivals:
     def sentences(self) -> tuple[str, ...]:
         ranked = sorted(self.counts().items(), key=lambda item: -item[1][0])
         told = ", ".join(f"{name} {got} of {of}" for name, (got, of) in ranked)
-        said = [f"At equal {self.measure}, memories reached: {told}."]
+        said = [f"At equal {self.measure}, memories reached: {told}.", *self._told_shares()]
         for cause in (Cause.APPROXIMATION, Cause.PRECISION, Cause.OPTIMISATION):
             missed = [f"{r.model} on {r.task.name}" for r in self.rows if r.cause is cause]
             if missed:
@@ -182,6 +187,20 @@ class Rivals:
             said.append(f"In {unknown_} of {len(self.rows)} cases no weights of that shape are"
                         " known here, so that the cause is open.")  # fmt: skip
         return tuple(said)
+
+    def _told_shares(self) -> list[str]:
+        """A sentence on contenders whose amount is not the budget; none where all are near."""
+        off: dict[str, list[float]] = {}
+        for row in self.rows:
+            if not near(row.share):
+                off.setdefault(row.model, []).append(row.share)
+        told = []
+        for name, shares in off.items():
+            ends = dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares)))
+            told.append(f"{name} {' to '.join(ends)} on {len(shares)} of {self.counts()[name][1]}")
+        if not told:
+            return []
+        return [f"Not equal, shares of the budget of {self.measure}: {', '.join(told)}."]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -223,7 +242,7 @@ def rivals(
     rows = [
         Rival(by_name[key[0]], key[1], sizes[key].cost, got,
               floor_of(by_name[key[0]], key[1], sizes[key].modes, sizes[key].model["width"]),
-              minimum_of(by_name[key[0]]))
+              minimum_of(by_name[key[0]]), sizes[key].share)
         for key, got in found.items()
     ]  # fmt: skip
     return Rivals(measure, Profile(profile), tuple(rows))
@@ -344,16 +363,20 @@ def floor_of(task: MemoryTask, name: str, modes: int = 0, width: int = 0) -> Flo
 
 @functools.lru_cache(maxsize=256)
 def minimum_of(task: MemoryTask) -> Minimum | None:
-    """The smallest model that `plan` finds for an error of 0.1."""
+    """The smallest models that `plan` finds for an error of 0.1."""
     from headcount.construct.plan import plan
+    from headcount.construct.plan_minimum import minima
 
     try:
         made = plan(task.target, tol=0.1, length=task.length)
     except HeadcountError:
         return None
-    best = made.recommended
-    if best is None or best.architecture is None or best.parameters is None:
+    known = [(row, row.architecture, row.parameters) for row in made.rows if row.reachable]
+    rows = [(row, a, size) for row, a, size in known if a is not None and size is not None]
+    if not rows:
         return None
-    a = best.architecture
-    proved = {each.size: each.least for each in made.minimum}
-    return Minimum(a.layers, a.heads, best.parameters, best.construction, proved.get("layers", 1))
+    smallest, _, parameters = min(rows, key=lambda each: each[2])
+    shallow, least, _ = min(rows, key=lambda each: (each[1].layers, each[2]))
+    proved = {each.size: each.least for each in minima(task.target, shallow, task.length)}
+    return Minimum(least.layers, min(a.heads for _, a, _ in rows), parameters,
+                   smallest.construction, proved.get("layers", 1))  # fmt: skip
