@@ -18,6 +18,7 @@ from typing import Any
 # nothing but rounding.
 EXACT = (1e-6, 1e-12)
 SEARCHED = 1e-5  # a search that rests where it began from: relative
+NEAR = 0.01  # searches that end in neighbouring optima
 # Rounding to a short format is a step function of the weights: equal weights round alike, weights
 # that differ in the ninth digit do not. So up to twice as much, and a few units of float32.
 ROUNDED, COARSE = {"error_float32", "error_bfloat16", "rounding"}, (0.5, 1e-6)
@@ -38,6 +39,9 @@ class Kind(enum.StrEnum):
     REWORDED = "reworded"  # a text that says the same
     # other heads or weights whose error, in the norm (and format) asked for, is no larger: checked
     AS_GOOD = "as good"
+    # all of a search among many near optima, which ends where the processor's rounding leads; the
+    # error asked for is at most `NEAR` larger: checked
+    PROCESSOR = "processor"
     # a certified bound and what it is called: the value is no smaller: checked
     PROVES_MORE = "proves more"
     # a search that ends elsewhere: a certified bound, larger or smaller than before, or a fit whose
@@ -91,6 +95,8 @@ class Told:
             return isinstance(before, str) and isinstance(difference.now, str)
         if self.kind is Kind.AS_GOOD:
             return _no_worse(_asked_error(difference.case, now), stored or {}, now)
+        if self.kind is Kind.PROCESSOR:
+            return _no_worse(_asked_error(difference.case, now), stored or {}, now, NEAR)
         if self.kind is Kind.PROVES_MORE:
             return _no_worse(_bound(now), now, stored or {})
         return True
@@ -111,14 +117,16 @@ def _bound(now: dict[str, Any]) -> str:
     return "lower_bound.value" if "lower_bound.value" in now else "value"
 
 
-def _no_worse(leaf: str, most: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Is the leaf of `value` at most that of `most`, but for a search's last digits?"""
+def _no_worse(
+    leaf: str, most: dict[str, Any], value: dict[str, Any], slack: float = SEARCHED
+) -> bool:
+    """Is the leaf of `value` at most that of `most`, but for a share (a search's last digits)?"""
     a, b = value.get(leaf), most.get(leaf)
     if not (_number(a) and _number(b)):
         return not leaf
     assert a is not None
     assert b is not None
-    return a <= b * (1 + SEARCHED) + EXACT[1]
+    return a <= b * (1 + slack) + EXACT[1]
 
 
 def by_bias(plan: dict[str, Any], biases: set[str] | None = None) -> dict[str, Any]:

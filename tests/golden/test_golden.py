@@ -165,6 +165,8 @@ def test_what_a_line_covers(told, now, covered):
         ("as good", "fit x", "error.l2", {"error.l1": 1.0, "error.l2": 9.0}, True),
         ("as good", "fit x", "error.l1", {"error.l1": 0.9}, True),
         ("as good", "fit x", "error.l2", {"error.l1": 1.1, "error.l2": 9.0}, False),
+        ("processor", "fit x", "error.l2", {"error.l1": 1.009, "error.l2": 9.0}, True),
+        ("processor", "fit x", "error.l2", {"error.l1": 1.02, "error.l2": 9.0}, False),
         ("as good", "fit x --tol 2", "error.l1", {"error.l1": 1.1}, True),
         ("as good", "fit x --tol 2", "error.l1", {"error.l1": 0.9, "heads": 5}, False),
         ("as good", "fit x --dtype float32", "error.l1", {"error.l1": 1.1}, True),
