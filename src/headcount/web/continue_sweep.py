@@ -84,9 +84,9 @@ def _end_with_input() -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it may have come to us ignored
-    if sys.argv[2:] == [WATCHED]:
-        threading.Thread(target=_end_with_input, daemon=True).start()
     try:
+        if sys.argv[2:] == [WATCHED]:
+            threading.Thread(target=_end_with_input, daemon=True).start()
         sys.exit(main(sys.argv[1]))
     except KeyboardInterrupt:  # before the sweep began: it takes them itself
         sys.exit(130)

@@ -15,6 +15,7 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require
+from headcount.core.interrupts import held_back
 from headcount.core.spec import Spec, canonical_json
 from headcount.lab.sweep.engine import (
     AbstractEngine,
@@ -202,13 +203,15 @@ class _Sweep:
         try:
             if len(self.queue):
                 self.store.enter()
-                self.engine.start(self.runner)
-                while (len(self.queue) or self.open or self.waiting) and not (
-                    fail_fast and self.progress.failed
-                ):
-                    self._hand_out()
-                    self._collect()
-                    self._keep_alive()
+                with held_back() as check:
+                    self.engine.start(self.runner)
+                    while (len(self.queue) or self.open or self.waiting) and not (
+                        fail_fast and self.progress.failed
+                    ):
+                        self._hand_out()
+                        self._collect()
+                        check()
+                        self._keep_alive()
         except KeyboardInterrupt:
             interrupted = True
         finally:
