@@ -1,5 +1,6 @@
 """Contenders of equal size, causes of failure, the zoo with a model of the user's own."""
 
+import functools
 import math
 
 import equinox as eqx
@@ -20,7 +21,9 @@ from headcount.studies import zoo as zoo_module
 from headcount.studies.collection import COLLECTION, by_name, chosen
 from headcount.studies.contenders import TAPS, Measure, sized
 from headcount.studies.decomposition import Floor
+from headcount.studies.finite_sample import finite_sample
 from headcount.studies.known_floors import modes_of
+from headcount.studies.mad_tasks import mad
 from headcount.studies.rivals import (
     NORMED,
     Cause,
@@ -30,7 +33,9 @@ from headcount.studies.rivals import (
     floor_of,
     minimum_of,
     planned,
+    rivals,
 )
+from headcount.studies.robustness import robustness
 from headcount.studies.trials import Learned, learned
 from headcount.studies.zoo import zoo
 
@@ -246,3 +251,23 @@ def test_a_profile_shows_itself_in_a_notebook():
     assert shown.count("<tr>") == shown.count("</tr>") == 3
     assert "1 of the variance left" in shown
     assert "not reached" in shown
+
+
+def test_an_unknown_model_is_told_what_there_is():
+    with pytest.raises(InputError, match="transformer") as told:
+        zoo("trnsformer", folder="nowhere")
+    assert "gru" in str(told.value)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for study in (
+        functools.partial(finite_sample, "fixed:lags=1"),
+        functools.partial(robustness, ["3a"]),
+        functools.partial(rivals, ["lag-5"], ["gru"]),
+        functools.partial(mad, ["memorising"]),
+        functools.partial(zoo, "gru", ["lag-5"]),
+    ):
+        with pytest.raises(InputError, match="cannot write to"):
+            study(folder=file, profile="smoke")

@@ -164,7 +164,7 @@ def require_parts(made: Any, **kinds: type) -> None:
 
 WORDS: dict[Any, str] = {
     int: "a whole number",
-    float: "a real number",
+    float: "a real number (nan is none)",
     str: "text",
     bool: "True or False",
     Path: "a path",

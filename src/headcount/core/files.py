@@ -164,6 +164,15 @@ def refuse_unwritable(path: Path, begin: Path | None = None) -> None:
             raise OSError(0, f"a name has more than {longest} bytes")
 
 
+def ready_folder(path: str | Path) -> Path:
+    """The folder, made if need be, or one line that says why it cannot be written to."""
+    place = Path(path)
+    refuse_unwritable(place)
+    with _writable(place):
+        place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
 @contextlib.contextmanager
 def _writable(path: Path) -> Iterator[None]:
     try:

@@ -24,6 +24,7 @@ import numpy as np
 
 from headcount.core.arguments import checked
 from headcount.core.errors import require
+from headcount.core.files import ready_folder
 from headcount.lab.study import Profile
 from headcount.lab.sweep.driver import sweep
 from headcount.lab.sweep.engine import AbstractEngine
@@ -157,7 +158,7 @@ class _Study:
 
     def __init__(self, design: Design, folder: Path, engine: AbstractEngine | None, say: Say):
         self.design, self.folder, self.engine, self.say = design, folder, engine, say
-        folder.mkdir(parents=True, exist_ok=True)
+        ready_folder(folder)
         self.store = folder / "runs.sqlite"
         self.weights = self.store.with_name(self.store.name + ".weights")
         self._exact: dict[str, float] = {}

@@ -32,6 +32,7 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import unknown
+from headcount.core.files import ready_folder
 from headcount.core.plural import counted
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
@@ -203,8 +204,8 @@ def mad(
     engine: AbstractEngine | None = None, say: Say = silent,
 ) -> Predictions:  # fmt: skip
     """Train the predicted and every lesser model of every task asked for (none: all)."""
-    wanted, place = chosen(tasks, profile), Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    wanted = chosen(tasks, profile)
+    place = ready_folder(folder)
     runs = {
         (p.task.name, arm): functools.partial(_runs, p, arm, Profile(profile))
         for p in wanted

@@ -23,6 +23,7 @@ from typing import Any
 
 from headcount.core.arguments import checked
 from headcount.core.errors import HeadcountError, require, unknown
+from headcount.core.files import ready_folder
 from headcount.experiments.floors import fitted
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
@@ -276,9 +277,7 @@ def budget(task: MemoryTask, measure: Measure) -> int:
 
 
 def _ready(folder: str | Path) -> Path:
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    return place / "runs.sqlite"
+    return ready_folder(folder) / "runs.sqlite"
 
 
 def seeds_of(

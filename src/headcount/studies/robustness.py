@@ -27,6 +27,7 @@ import numpy as np
 
 from headcount.core.arguments import checked
 from headcount.core.errors import InputError, unknown
+from headcount.core.files import ready_folder
 from headcount.core.overrides import merged
 from headcount.lab.judge.statistics import Looks
 from headcount.lab.study import Profile
@@ -138,8 +139,7 @@ def robustness(
     """The map of the insights asked for (none: all)."""
     questions, refused = asked(insights, profile)
     effort = EFFORTS[Profile(profile)]
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    place = ready_folder(folder)
     with kept(engine) as held:
         cells = _cells(questions, effort, place / "runs.sqlite", held, say)
     return Robustness(Profile(profile), tuple(cells), tuple(refused))

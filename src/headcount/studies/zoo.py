@@ -30,11 +30,13 @@ import numpy as np
 
 from headcount.core.arguments import checked
 from headcount.core.errors import InputError, require, unknown
+from headcount.core.files import ready_folder
 from headcount.lab.study import Profile
 from headcount.lab.sweep.engine import AbstractEngine
 from headcount.lab.sweep.progress import Say, silent
 from headcount.memory.named import unnamed
 from headcount.model.base import AbstractModel
+from headcount.model.baselines import baselines
 from headcount.studies import rivals
 from headcount.studies.collection import MemoryTask, chosen, share_right
 from headcount.studies.contenders import CONTENDERS, Measure, cost_of, maker
@@ -269,7 +271,7 @@ def _trained(
         models, asked, "a memory that it can be asked", f"it says: {list(refused.values())[:1]}"
     )
     by_name = {task.name: task for task in tasks}
-    folder.mkdir(parents=True, exist_ok=True)  # what is refused leaves nothing behind
+    ready_folder(folder)  # what is refused leaves nothing behind
     with kept(engine) as held:
         store = folder / "runs.sqlite"
         rates = pilot(by_name, models, effort, store, held, say)
@@ -294,4 +296,6 @@ def _fields(model: str | Mapping[str, Any], task: MemoryTask) -> dict[str, Any]:
     """The fields of the model for one memory: a contender's depend on the task."""
     if isinstance(model, str) and model in CONTENDERS:
         return maker(model)(task, Measure.PARAMETERS.budget_width)
+    if isinstance(model, str) and model.partition(":")[0] not in baselines.names():
+        raise unknown("model", model, list(dict.fromkeys([*CONTENDERS, *baselines.names()])))
     return read_model(model).to_plain()

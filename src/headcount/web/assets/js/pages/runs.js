@@ -166,6 +166,7 @@ function draw(result, state, found, choose, act, context) {
     found.sweeps.length ? h("button", { type: "button", class: "quiet spaced", onclick: () => act("stop") }, "Stop")
       : found.waiting ? h("div", { class: "row" }, h("button", { type: "button", onclick: () => act("continue") }, "Continue"),
         h("span", { class: "hint" }, "computes the runs that are waiting; the command that began them also judges and writes the report")) : null,
+    found.continue_failed ? h("p", { class: "bad", role: "alert" }, `It could not be continued: ${found.continue_failed}`) : null,
     found.failures.length ? table(["run", "what it is", "why it failed"], found.failures.slice(0, 10).map((f) => [f.id, f.label, f.error]), { caption: "Failed runs", cards: true }) : null),
   losses.length ? h("div", { class: "card" }, figure({ title: "Learning curves", x: { label: long ? "thousand steps" : "step" }, y: { label: "loss", log }, series: drawn.series }),
     h("p", { class: "hint" }, drawn.both ? "Lines: held-out data; dashed: training. " : "", drawn.common ? `All of them: ${drawn.common}. ` : "", under, "Choose others in the table.")) : h("p", { class: "hint apart" }, logged.length ? "These runs logged one step: there is no curve to draw." : "Choose runs in the table to see their learning curves."),

@@ -85,11 +85,11 @@ function robustness(found) {
   const cell = (insight, row) => {
     const c = at.get(`${insight} ${row}`);
     if (!c) return h("td", {}, "–");
-    const [mark, tone] = sign(c.outcome), ends = range(c.interval);
-    return h("td", { class: `num tone-${tone}`, title: `${insight}, ${row}: ${c.outcome}; effect ${number(c.effect)} (${c.scale}), interval ${ends}, ${c.seeds} seed${c.seeds === 1 ? "" : "s"}` }, `${mark} ${number(c.effect, 2)}`);
+    const idle = c.learned === false && c.outcome === "undecided", [found, tone] = sign(c.outcome), mark = idle ? "○" : found, ends = range(c.interval);
+    return h("td", { class: `num tone-${tone}`, title: `${insight}, ${row}: ${c.outcome}${idle ? " as neither model learned the memory" : ""}; effect ${number(c.effect)} (${c.scale}), interval ${ends}, ${c.seeds} seed${c.seeds === 1 ? "" : "s"}` }, `${mark} ${number(c.effect, 2)}`);
   };
   return [h("div", { class: "card", id: "answer" }, sentences(found)),
-    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided. The number is the median effect on the scale of the claim; point at a cell for its interval."),
+    h("div", { class: "card" }, h("h2", {}, "Which insights survive which variants"), h("p", { class: "hint" }, "✓ supported, ✗ refuted, ? undecided, ○ undecided as neither model learned the memory. The number is the median effect on the scale of the claim; point at a cell for its interval."),
       h("div", { class: "scroll whole", tabindex: "0", role: "region", "aria-label": "Map of robustness" }, h("table", { class: "map" }, h("caption", {}, "Map of robustness"),
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "variant"), insights.map((i) => h("th", { scope: "col", class: "num" }, i)))),
         h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row), insights.map((i) => cell(i, row)))))))),
