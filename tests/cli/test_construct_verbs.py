@@ -69,11 +69,11 @@ def test_plan_prints_rows_and_one_recommendation(capsys, monkeypatch):
     monkeypatch.setattr(common, "_known", True)
     plan("recall:pairs=2,symbols=3", length=16)
     shown = capsys.readouterr().out
-    assert shown.startswith("Two softmax layers with one lin (ALiBi) head each reach recall")
+    assert shown.startswith("Two softmax layers with one table (T5) head each reach recall")
     lines = [line.rstrip() for line in shown.splitlines()]
     assert all(len(line) <= 80 for line in lines)
     assert "…" not in "".join(lines[: lines.index("")])
-    assert "recommended:" in shown
+    assert "recommended, common parts before small size:" in shown
     assert "1  needs" in shown
     # the command can be copied: the shell joins its lines
     assert "\\\\" not in shown

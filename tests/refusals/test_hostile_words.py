@@ -52,7 +52,7 @@ def folder(tmp_path):
         (["plan", f"fixed:lags={'7' * 31}"], "below 2**63"),
         (["plan", "fixed:lags=2", "--normaliser", "[/n]"], "unknown normaliser '[/n]'"),
         (["build", "fixed:lags=2,readout=lookup(alphabet=90000)"], "0 on every token"),
-        (["zoo", "nothing", "--profile", "smoke"], "unknown baseline"),
+        (["zoo", "nothing", "--profile", "smoke"], "unknown model"),
         (["zoo", "gru:width=4", "--profile", "smoke", "-o", "loop/x"], "loop/x"),
         (["study", "rivals", "lag-5", "--profile", "smoke", "-o", "mine/diary.txt"], "diary"),
         (["diagnose", "r.csv", "-o", "mine"], "no saved model"),

@@ -209,4 +209,4 @@ def test_a_format_gets_smaller_weights_than_exact_arithmetic_needs():
     made = fit_kernel(
         "power:1.1345", bias="log1p", heads=8, window=12, dtype="float32", certify=False
     )
-    assert made.rounded["float32"].error.l1 < 2e-5
+    assert made.rounded["float32"].error.l1 < 1e-4  # 2e-5 to 3e-5, by processor; 2e-3 without

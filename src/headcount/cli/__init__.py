@@ -40,7 +40,7 @@ from headcount.cli import (
 )
 from headcount.cli.common import printable
 from headcount.cli.verb_examples import epilog
-from headcount.core.children import SAFE_PATH
+from headcount.core.children import safe_children
 from headcount.core.errors import HeadcountError, machine_fault
 
 app = typer.Typer(
@@ -78,9 +78,9 @@ for command in (*app.registered_commands, *study.study.registered_commands):
 
 def main() -> None:
     """Entry point of the `headcount` command."""
-    os.environ.update(SAFE_PATH)  # whatever processes a verb starts
     try:
-        _run()
+        with safe_children():  # whatever processes a verb starts
+            _run()
     finally:
         gc.freeze()  # the process ends: a search for garbage among 100,000 objects takes 0.6 s
 
