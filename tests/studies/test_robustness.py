@@ -12,6 +12,7 @@ from headcount.core.errors import InputError
 from headcount.lab.judge.statistics import Looks
 from headcount.lab.judge.verdict import Outcome
 from headcount.lab.study import Profile
+from headcount.studies import robustness as module
 from headcount.studies.alternatives import ALTERNATIVES
 from headcount.studies.probes import BASE, PROBES, VARIANTS
 from headcount.studies.robustness import (
@@ -260,3 +261,25 @@ def test_smoke_asks_for_few_cells_and_refuses_nonsense():
         asked(["9z"], "smoke")
     with pytest.raises(InputError, match="profile"):
         asked(None, "huge")
+
+
+@pytest.mark.parametrize(("left", "looked"), [(0.05, [7, 10]), (0.8, [7])])
+def test_a_cell_in_which_neither_model_learns_is_not_looked_at_again(monkeypatch, left, looked):
+    seeds = []
+
+    def trained(specs, *rest):
+        """Effects on both sides of the margin: undecided."""
+        seeds.append(len({spec.seed for spec in specs}))
+        worse = {1: 3.0, 4: 1.0}  # by heads, on every other seed
+        return {
+            spec.content_hash: {"relative_loss": left * worse[spec.model.heads] ** (spec.seed % 2)}
+            for spec in specs
+        }
+
+    monkeypatch.setattr(module, "trained", trained)
+    question = (PROBE["2b"], (BASE,))
+    specs = _specs(question, EFFORTS[Profile.LAPTOP], 10)
+    (found,) = module._cells([question], EFFORTS[Profile.LAPTOP], None, None, None)
+    assert seeds == looked
+    assert len(found.effects) == looked[-1] <= len(specs[0])
+    assert not found.outcome.decided

@@ -148,7 +148,10 @@ def robustness(
 def _cells(
     questions: list[Question], effort: Effort, store: Path, engine: AbstractEngine, say: Say
 ) -> list[Cell]:
-    """Every cell after its last look; those that are decided are not looked at again."""
+    """Every cell after its last look. Those that are decided are not looked at again, nor those in
+    which neither model learns: more seeds would teach them nothing (to stop there is always
+    allowed, for it claims nothing).
+    """
     open_ = list(questions)
     cells: dict[Question, Cell] = {}
     for seeds in effort.seeds:
@@ -158,7 +161,7 @@ def _cells(
         cells |= {q: cell_of(q, pair, finals) for q, pair in specs.items()}
         decided = judged(list(cells.values()), effort.looks)
         cells = dict(zip(cells, decided, strict=True))
-        open_ = [q for q, cell in cells.items() if not cell.outcome.decided]
+        open_ = [q for q, cell in cells.items() if not cell.outcome.decided and cell.learned]
         if not open_:
             break
     return list(cells.values())
