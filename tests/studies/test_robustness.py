@@ -81,6 +81,12 @@ def test_a_variant_that_changes_nothing_is_no_cell():
     assert {factor for factor, _ in told} == {"base", *named}
 
 
+def test_a_variant_that_makes_both_models_the_same_does_not_apply():
+    bare = next(v for v in VARIANTS if v.factor == "ffn" and v.name == "none")
+    assert not bare.applies(PROBE["2a"])  # it compares numbers of neurons
+    assert bare.applies(PROBE["1b"])
+
+
 def test_laws_of_inputs_keep_the_size_of_tokens():
     law = next(v for v in VARIANTS if v.name == "autoregressive")
     assert law.memory(PROBE["2a"]).endswith("inputs=ar1(phi=0.7,d=2)")

@@ -8,7 +8,7 @@ from headcount.report.figures import style
 from headcount.report.palette import BADGES, LIGHT
 from headcount.report.study_page import StudyKind, StudyPage
 from headcount.report.wording import spread
-from headcount.studies.probes import PROBES
+from headcount.studies.probes import BASE, PROBES, VARIANTS
 from headcount.studies.robustness import Cell, Robustness
 
 IDLE = "○"
@@ -25,7 +25,9 @@ def figure(found: Robustness) -> Figure:
     single = [cell for cell in found.cells if len(cell.variants) == 1]
     cells = [cell for cell in single if cell.probe.insight in known] or single
     insights = list(dict.fromkeys(cell.probe.insight for cell in cells))
-    names = list(dict.fromkeys(f"{cell.factor}: {cell.name}" for cell in cells))
+    found_names = {f"{cell.factor}: {cell.name}" for cell in cells}
+    order = (f"{each.factor}: {each.name}" for each in (BASE, *VARIANTS))
+    names = [name for name in order if name in found_names]
     with style(StudyKind.ROBUSTNESS):
         size = (max(7.0, 2.6 + 0.85 * len(insights)), 1.2 + 0.3 * len(names))
         canvas = Figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])

@@ -141,6 +141,8 @@ class Variant:
             return False
         if self.stay and not probe.tokens:
             return False
+        if "neurons" in probe.compares and self.model.get("ffn") == "none":
+            return False  # both models would be the same
         rated = all(fields["bias"]["kind"] in DECAYS for fields in (probe.first, probe.second))
         return rated or not self.spacing
 
