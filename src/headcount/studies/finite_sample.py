@@ -95,8 +95,8 @@ class FiniteSample:
         last = self.curve[-1]
         size = f"{last.n} samples" if last.n else "fresh data"
         said = [
-            f"With {size} the risk is {last.risk.value:.3g} of {self.trivial:.3g}; its largest"
-            f" part there is {last.dominant}."
+            f"With {size} the risk is {last.risk.value:.3g} (best constant answer:"
+            f" {self.trivial:.3g}); its largest part there is {last.dominant}."
         ]
         if self.needed is not None:
             said.append(needed_words(self.needed, last))

@@ -20,10 +20,11 @@ def needed_words(need: SamplesNeeded, last: RiskPoint) -> str:
         case Outcome.BETWEEN:
             return (
                 f"A risk of {error} takes about {about} samples {interval(need)}: between two sizes"
-                f" the risk falls too steeply to say more; {need.dominant} dominates there."
+                f" the risk falls too steeply to say more; {need.dominant} dominates at the nearest"
+                " size."
             )
     drawn = " (drawn on beyond the sizes measured)" if need.extrapolated else ""
-    where = "at the largest size measured" if need.extrapolated else "there"
+    where = "at the largest size measured" if need.extrapolated else "at the nearest size measured"
     return (
         f"A risk of {error} takes about {about} samples {interval(need)}{drawn};"
         f" {need.dominant} dominates {where}."

@@ -144,7 +144,7 @@ class ZooProfile:
     def to_json(self) -> dict[str, Any]:
         return {"model": self.model, "profile": self.profile and str(self.profile),
                 "reached": self.reached, "memories": len(self.rows),
-                "rows": [row.to_json() for row in self.rows],
+                "rows": [{"model": self.model, **row.to_json()} for row in self.rows],
                 "sentences": list(self.sentences())}  # fmt: skip
 
 
