@@ -41,7 +41,6 @@ class Counted(enum.StrEnum):
 
     FIRST = "the first look; more seeds follow where an answer is open"
     MOST = "at most; the study ends earlier where fewer steps are enough"
-    ALL = "all"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,8 +319,7 @@ def _dry(specs: "list[RunSpec]", store: Path, counted: Counted, json: bool) -> N
     minutes = found.cpu_seconds / 60
     cost = f"{minutes:.0f} CPU minutes" if minutes >= 1.5 else f"{spoken(found.cpu_seconds)} of CPU"
     tried = f"{found.measured} of {found.shapes} shapes tried"
-    tail = "" if counted is Counted.ALL else f". That is {counted}."
-    tell(f"{found.to_do} runs, about {cost} ({tried}){tail}")
+    tell(f"{found.to_do} runs, about {cost} ({tried}). That is {counted}.")
 
 
 def register(app: typer.Typer) -> None:
